@@ -1,7 +1,7 @@
 /** The process that is killed: it reads orders from its standard input and works in the given place. */
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
-import type { OperationRecord } from '../../packages/directory/src/declarations/index.ts';
+import type { OperationRecord } from '../../packages/directory/src/admin-operations.ts';
 import { ask, type Deed, makeBench, recordOf, say } from './administration/bench.ts';
 import { deeds } from './administration/deeds/index.ts';
 import { type OpenedPlatform, openInPlace } from './administration/open.ts';

@@ -7,7 +7,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { adminOperations } from '../../packages/directory/src/declarations/index.ts';
+import { adminOperations } from '../../packages/directory/src/admin-operations.ts';
 import { acts, isAct } from './administration/acts.ts';
 import { alone, deeds, notActs, sweeps } from './administration/deeds/index.ts';
 import {

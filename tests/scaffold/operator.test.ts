@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DnsServer, startDnsServer } from '../../apps/platform/test/dns-server.ts';
-import { adminOperations } from '../../packages/directory/src/declarations/index.ts';
+import { adminOperations } from '../../packages/directory/src/admin-operations.ts';
 import { requireJson, requireLines } from '../guide/expectations.ts';
 import { readGuide, type Step } from '../guide/read-guide.ts';
 import { openShell, type Shell } from '../guide/shell.ts';

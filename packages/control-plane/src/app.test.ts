@@ -8,7 +8,8 @@ import {
   TOKEN,
 } from '../test/support/host-admin-double.ts';
 import { aThing, sampleOperations } from '../test/support/sample-operations.ts';
-import { type ControlPlaneOptions, controlPlaneApp, type IncidentPlace, type RequestLine } from './app.ts';
+import { type ControlPlaneOptions, controlPlaneApp } from './app.ts';
+import type { IncidentPlace, RequestLine } from './http/env.ts';
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
 const jsonHeaders = { ...bearer, 'content-type': 'application/json' };

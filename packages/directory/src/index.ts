@@ -1,9 +1,10 @@
-/** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
-export { mayCall, memberBehind, staffAccessOf } from './access.ts';
-export * from './actors.ts';
+/** The directory and the host administration over it. Start with `make-host-admin.ts`, then `unit.ts`. */
+
+export * from './access/actors.ts';
+export { mayCall, memberBehind, staffAccessOf } from './access/admission.ts';
 export type { LogAnchor } from './audit/anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
-export type { BackupLine, BackupMaintenance as BackupUpkeep } from './backups/maintenance.ts';
+export type { BackupLine, BackupMaintenance } from './backups/maintenance.ts';
 export type { BackupPolicy } from './backups/schedule.ts';
 export type {
   ConnectCookie,
@@ -23,7 +24,6 @@ export type {
 } from './connections/providers.ts';
 export { isLoopbackHost, providerSchema } from './connections/providers.ts';
 export type { UsableCredential } from './connections/token-keeper.ts';
-export * from './gateway.ts';
 export * from './host-admin.ts';
 export type { HostAdminOptions } from './host-admin-options.ts';
 export { CHALLENGE_PATH } from './hostnames/challenge.ts';
@@ -34,20 +34,26 @@ export type {
   LookupOutcome,
   TxtAnswer,
 } from './hostnames/look-up.ts';
-export type { HostnameMaintenance as HostnameUpkeep } from './hostnames/maintenance.ts';
+export type { HostnameMaintenance } from './hostnames/maintenance.ts';
+export type { HostRoute } from './hostnames/store.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
+export type { RoutesChange } from './lib/handlers.ts';
 export { makeHostAdmin } from './make-host-admin.ts';
-export type { Entitlements, EntitlementTotals, RoleProjection } from './make-projections.ts';
 export type { Telemetry } from './observability/observability.ts';
 export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
 export { connectionUnits } from './operations-log/recorder.ts';
 export type { PlatformGrants } from './platform-grants/operations.ts';
+export type { Entitlements, EntitlementTotals, RoleProjection } from './projections.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
-export type { GrantedToken, StaffSignIns as StaffDoor } from './staff/host-admin-staff.ts';
-export type { SignInRefusal, StaffSignIn } from './staff/sign-in.ts';
-export type { EndedSessions, StaffSession } from './staff/unit-methods.ts';
-export type { ServiceTokenRequest } from './tokens/host-admin-service-tokens.ts';
-export type { ServiceToken } from './tokens/service-tokens.ts';
+export type {
+  EndedSessions,
+  GrantedToken,
+  SignInRefusal,
+  StaffSession,
+  StaffSignIn,
+  StaffSignIns,
+} from './staff/sign-in.ts';
+export type { ServiceToken, ServiceTokenRequest } from './tokens/service-tokens.ts';
 export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit } from './unit.ts';
 export type { CollectedUsage } from './usage/collect.ts';
 export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
@@ -57,3 +63,4 @@ export type { RuntimeModule, TakenModules, VerticalRuntime } from './vertical-re
 export type { EgressObserver, ObservedHost } from './vertical-registry/egress.ts';
 export type { RegistryIntake } from './vertical-registry/make-registry.ts';
 export type { Deadline } from './verticals/client.ts';
+export * from './verticals/gateway.ts';

@@ -15,8 +15,8 @@ import type {
   BackupRecord,
   ConnectionRecord,
   OperationRecord,
-} from './declarations/index.ts';
-import { adminOperations } from './declarations/index.ts';
+} from './admin-operations.ts';
+import { adminOperations } from './admin-operations.ts';
 
 const DRY = { dryRun: true };
 const OTHER_SCOPE = 'scp_01jd0000000000000000000009';

@@ -25,20 +25,20 @@ import { COUNT_TAKEN_SINCE, REVOCATIONS_SINCE, TAKEN_SINCE } from './revocations
 import { rolesPage } from './roles/store.ts';
 import { OF_SCOPE } from './scopes/forget-scope.ts';
 import { snapshotsPage } from './scopes/snapshot-store.ts';
-import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status-plan.ts';
+import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status.ts';
 import { scopesPage } from './scopes/store.ts';
 import { SIGNED } from './session-secret/operations.ts';
-import { PROGRAMS_OF, SESSIONS_OF } from './staff/removal-plan.ts';
+import { PROGRAMS_OF, SESSIONS_OF } from './staff/operations.ts';
 import { staffPage } from './staff/store.ts';
 import { staffTokensPage } from './staff/token-store.ts';
 import { ERASED } from './tenants/erasure.ts';
+import { SERVED } from './tenants/operations.ts';
 import {
   BACKUPS_OF_TENANT_TO_ERASE,
   BACKUPS_TO_ERASE,
   CONNECTIONS_TO_ERASE,
   SCOPES_TO_ERASE,
 } from './tenants/reap.ts';
-import { SERVED } from './tenants/status-plan.ts';
 import { tenantsPage } from './tenants/store.ts';
 import { pushTokensPage, serviceTokensPage } from './tokens/store.ts';
 import { directoryUnit } from './unit.ts';

@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../test/memory-backups.ts';
 import { openPlatform, refusal, SERVICE, STAFF } from '../test/platform.ts';
-import type { Actor } from './actors.ts';
-import { type AdminOperation, type AdminOperationName, adminOperations } from './declarations/index.ts';
+import type { Actor } from './access/actors.ts';
+import { type AdminOperation, type AdminOperationName, adminOperations } from './admin-operations.ts';
 
 const SHORT = Object.values<AdminOperation>(adminOperations).filter(
   ({ shortPath }) => shortPath !== undefined,

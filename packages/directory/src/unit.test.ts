@@ -1,6 +1,6 @@
 /** What the unit answers, and what it is made of. */
 import { expect, test } from 'vitest';
-import { adminOperations } from './declarations/index.ts';
+import { adminOperations } from './admin-operations.ts';
 import { mergeHandlers } from './lib/feature.ts';
 import { directoryUnit, features } from './unit.ts';
 

@@ -1,12 +1,11 @@
 /**
- * The directory: the unit that holds what the platform knows, with the logs of who changed and who read what
- * (design: architecture, "The one idea"). There is one, under the key {@link DIRECTORY_KEY}. What it holds is brought by
- * its features; what is here is how a call gets to them.
+ * The directory: the one unit that knows tenants, scopes, host names, staff, tokens and the logs (design: architecture, "The
+ * one idea"). Its features bring the tables, handlers and methods; this file leads a call to its handler.
  */
 import { PlatformError, type ProblemCode } from '@freehold/contracts';
 import { defineUnit, type MigrationSet, type UnitContext } from '@freehold/store';
-import { requireActing } from './acting.ts';
-import type { AdminCall, AdminResult } from './actors.ts';
+import type { AdminCall, AdminResult } from './access/actors.ts';
+import { callerMethods, requireActing } from './access/callers.ts';
 import { appendAccessLog } from './audit/access-log.ts';
 import { adminLogMigration, auditedCall } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
@@ -14,55 +13,57 @@ import { auditFeature } from './audit/operations.ts';
 import { backupsFeature } from './backups/feature.ts';
 import { connectionsFeature } from './connections/feature.ts';
 import type { LogTarget } from './declarations/records.ts';
-import { entitlementsFeature } from './entitlements/feature.ts';
-import { erasureFeature } from './erasure/feature.ts';
-import { expiriesFeature } from './expiries/feature.ts';
+import { entitlementsFeature } from './entitlements/operations.ts';
+import { erasureFeature } from './erasure/operations.ts';
+import { expiriesFeature } from './expiries/clear.ts';
 import { fleetFeature } from './fleet/operations.ts';
 import { hostnamesFeature } from './hostnames/feature.ts';
 import { hostnamesMigration } from './hostnames/store.ts';
-import { identitiesFeature } from './identities/feature.ts';
-import { issuesFeature } from './issues/feature.ts';
+import { identitiesFeature } from './identities/operations.ts';
+import { issuesFeature } from './issues/operations.ts';
 import {
   beginEffect,
   type ChangeInput,
   type EffectEnd,
   failEffect,
+  findHandler,
   leaveOpen,
   makeChange,
   settleEffect,
+  withEtag,
 } from './lib/changes.ts';
-import { defineFeature, findHandler, type MethodsOf, mergeFeatures, mergeHandlers } from './lib/feature.ts';
-import { idempotencyMigration, keyedFingerprintsMigration } from './lib/idempotency.ts';
+import { idempotencyMigration, keyedFingerprintsMigration } from './lib/conditions.ts';
+import { defineFeature, type MethodsOf, mergeFeatures, mergeHandlers } from './lib/feature.ts';
 import { longWorkFeature } from './long-work/feature.ts';
 import { longWorkMethods } from './long-work/work.ts';
 import { observabilityFeature } from './observability/observability.ts';
-import { operationsLogFeature } from './operations-log/feature.ts';
-import { ownerSeatFeature } from './owner-seat/feature.ts';
+import { operationsLogFeature } from './operations-log/operations.ts';
+import { ownerSeatFeature } from './owner-seat/operations.ts';
 import { platformGrantsFeature } from './platform-grants/operations.ts';
 import { projections, projectionsFeature } from './projections.ts';
 import { enqueueReplaced } from './projector/outbox.ts';
-import { revocationsFeature } from './revocations/feature.ts';
-import { rolesFeature } from './roles/feature.ts';
+import { revocationsFeature } from './revocations/store.ts';
+import { rolesFeature } from './roles/operations.ts';
 import { rolesMigration } from './roles/store.ts';
 import { scopeDataFeature } from './scope-data/retry.ts';
 import { scopesFeature } from './scopes/feature.ts';
 import { scopesMigration } from './scopes/store.ts';
 import { serviceRefsFeature } from './service-refs/operations.ts';
 import { sessionSecretFeature } from './session-secret/operations.ts';
-import { staffFeature } from './staff/feature.ts';
-import { tenantsFeature } from './tenants/feature.ts';
+import { staffFeature } from './staff/sign-in.ts';
+import { tenantsFeature } from './tenants/operations.ts';
 import { tenantsMigration } from './tenants/store.ts';
-import { tokensFeature } from './tokens/feature.ts';
+import { tokensFeature } from './tokens/operations.ts';
 import { tokensMigration } from './tokens/store.ts';
 import { usageFeature } from './usage/operations.ts';
 import { verticalRegistryFeature } from './vertical-registry/feature.ts';
 
-/** The key of the one directory there is. */
+/** The key of the directory. */
 export const DIRECTORY_KEY = 'main';
 
 /**
- * What the rooms bring. In this order an empty database gets their tables, so that a room may build on those before it;
- * one that is new comes last.
+ * An empty database gets the tables of the features in this order, so that a feature may refer to tables of those before it.
+ * A new feature comes last.
  */
 export const features = [
   tenantsFeature,
@@ -96,7 +97,7 @@ export const features = [
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(features);
 
-/** The first tables of several rooms, which are numbered together. */
+/** The first tables of several features, which are numbered together. */
 const firstTables: MigrationSet = {
   name: 'directory',
   migrations: [
@@ -116,7 +117,7 @@ const firstTables: MigrationSet = {
 export interface AccessInput {
   readonly call: AdminCall;
   readonly target: LogTarget;
-  /** How many items the reader was shown. */
+  /** The number of items that the reader was shown. */
   readonly items: number;
 }
 
@@ -124,23 +125,29 @@ const makeMethods = (context: UnitContext) => {
   const work = longWorkMethods(context, long);
   const enqueue = (intent: number, ended: boolean) =>
     enqueueReplaced(context, Object.values(projections), { intent, ended });
+  const answer = (call: AdminCall) => {
+    const handler = findHandler(reads, call.operation);
+    requireActing(context.db, call.actor, handler.operation);
+    return withEtag(handler.operation, handler.answer(context, call));
+  };
   return {
-    /** A read of the directory's own data. */
-    read: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      const answer = findHandler(reads, call.operation);
-      requireActing(context.db, call.actor, answer.operation);
-      return { status: 200, replayed: false, ...answer(context, call) };
-    },
+    ...callerMethods(context),
+    ...work,
 
-    /** A read that is itself logged: what was shown, then the row that says so. */
+    /** A read of the directory's own data. */
+    read: ({ call }: { readonly call: AdminCall }): AdminResult => ({
+      status: 200,
+      replayed: false,
+      ...answer(call),
+    }),
+
+    /** A read that is itself logged: the items, then the row of the access log. */
     readLogged: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      const show = findHandler(reads, call.operation);
-      requireActing(context.db, call.actor, show.operation);
-      const answer = show(context, call);
-      const { items } = answer.value as { readonly items: readonly unknown[] };
+      const shown = answer(call);
+      const { items } = shown.value as { readonly items: readonly unknown[] };
       const target = { tenant: null, scope: null, vertical: null, other: null };
       appendAccessLog(context, auditedCall(call), { target, items: items.length });
-      return { status: 200, replayed: false, ...answer };
+      return { status: 200, replayed: false, ...shown };
     },
 
     recordAccess: ({ call, target, items }: AccessInput): null => {
@@ -150,11 +157,11 @@ const makeMethods = (context: UnitContext) => {
 
     change: (input: ChangeInput) => makeChange(context, findHandler(changes, input.call.operation), input),
 
-    /** What a change would touch, as far as the directory knows. A query. */
+    /** The plan of a change, as far as the directory knows it. A query. */
     planChange: ({ call }: { readonly call: AdminCall }): unknown => {
-      const plan = Object.hasOwn(plans, call.operation) ? plans[call.operation] : undefined;
-      requireActing(context.db, call.actor, plan?.operation);
-      if (plan) return plan(context, call);
+      const handler = Object.hasOwn(plans, call.operation) ? plans[call.operation] : undefined;
+      requireActing(context.db, call.actor, handler?.operation);
+      if (handler) return handler.plan(context, call);
       throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, { reason: 'no_plan' });
     },
 
@@ -180,8 +187,6 @@ const makeMethods = (context: UnitContext) => {
       return null;
     },
 
-    ...work,
-
     beginWork: (input: ChangeInput) => {
       const begun = work.beginWork(input);
       if (begun.head && !begun.replayed) enqueue(begun.head.sequence, false);
@@ -190,11 +195,11 @@ const makeMethods = (context: UnitContext) => {
   };
 };
 
-/** The unit's own: how calls get to what the rooms bring. */
+/** The unit's own methods: they lead calls to the handlers of the features. */
 const calls = defineFeature({
   migrations: [firstTables],
   methods: makeMethods,
-  queries: ['read', 'planChange', 'planWork', 'unfinishedWork'],
+  queries: ['caller', 'read', 'planChange', 'planWork', 'unfinishedWork'],
 });
 
 const parts = [calls, ...features] as const;

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import type { AccessLogEntry, AdminOperationName, ScopeHealth } from '../src/declarations/index.ts';
+import type { AccessLogEntry, AdminOperationName, ScopeHealth } from '../src/admin-operations.ts';
 import { ANONYMOUS, LIBRARIAN } from './library-platform.ts';
 import { SERVICE } from './platform.ts';
 import { CLERK, openPopulatedLibrary, type PopulatedLibrary } from './populated-library.ts';

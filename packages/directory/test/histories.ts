@@ -7,7 +7,7 @@ import type {
   HostnameRecord,
   ScopeRecord,
   VersionRecord,
-} from '../src/declarations/index.ts';
+} from '../src/admin-operations.ts';
 import { type HostnameWorld, makeHostnameWorld } from './hostname-probes.ts';
 import { makeKeyProvider } from './key-provider.ts';
 import { makeMemoryBackups } from './memory-backups.ts';

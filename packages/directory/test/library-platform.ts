@@ -18,7 +18,7 @@ import {
   type AdminOperationName,
   adminOperations,
   type ScopeRecord,
-} from '../src/declarations/index.ts';
+} from '../src/admin-operations.ts';
 import { type AdminResult, makeHostAdmin } from '../src/index.ts';
 import { type CallParts, STAFF } from './platform.ts';
 

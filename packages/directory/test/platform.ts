@@ -17,7 +17,7 @@ import {
   type OperationRecord,
   type ScopeRecord,
   type TenantRecord,
-} from '../src/declarations/index.ts';
+} from '../src/admin-operations.ts';
 import {
   type Actor,
   type AdminCall,

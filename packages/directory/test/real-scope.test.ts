@@ -1,7 +1,7 @@
 /** What the host administration does to scopes of the real kernel, on either rung of the ladder. */
 import { toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import type { ErasureReceipt, OperationRecord } from '../src/declarations/index.ts';
+import type { ErasureReceipt, OperationRecord } from '../src/admin-operations.ts';
 import { ANONYMOUS, LIBRARIAN, type LibraryPlatform, openLibraryPlatform } from './library-platform.ts';
 import { refusal } from './platform.ts';
 

@@ -1,7 +1,7 @@
 /** A registry with something in it, and well-behaved doubles of what a platform may bring: a runtime, and what watches. */
 import type { VerticalManifest } from '@freehold/contracts';
 import { toTimestamp } from '@freehold/contracts';
-import type { VersionRecord, VersionVerdict } from '../src/declarations/index.ts';
+import type { VersionRecord, VersionVerdict } from '../src/admin-operations.ts';
 import type { Actor, EgressObserver, Telemetry, VerticalRuntime } from '../src/index.ts';
 import type { Platform } from './platform.ts';
 

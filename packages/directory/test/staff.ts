@@ -1,6 +1,6 @@
 /** Members of the roster for tests: on the roster, signed in, with programs that hold tokens. */
 import { createHash } from 'node:crypto';
-import type { RosterRole, StaffRecord, StaffTokenRecord } from '../src/declarations/index.ts';
+import type { RosterRole, StaffRecord, StaffTokenRecord } from '../src/admin-operations.ts';
 import type { DirectoryHostAdmin } from '../src/index.ts';
 import type { Platform } from './platform.ts';
 

@@ -12,7 +12,7 @@ import {
   type ScopeSnapshots,
   type VerticalScopeHost,
 } from '@freehold/contracts';
-import type { BoundVertical } from '../src/gateway.ts';
+import type { BoundVertical } from '../src/verticals/gateway.ts';
 
 export const PLATFORM_SECRET = 'the-platform-secret-of-the-tests';
 

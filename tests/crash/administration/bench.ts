@@ -6,7 +6,7 @@ import {
   type AdminOperationName,
   adminOperations,
   type OperationRecord,
-} from '../../../packages/directory/src/declarations/index.ts';
+} from '../../../packages/directory/src/admin-operations.ts';
 import type { Actor, AdminResult } from '../../../packages/directory/src/index.ts';
 import { isAct, performAct } from './acts.ts';
 import { THIS_REQUEST } from './conditions.ts';

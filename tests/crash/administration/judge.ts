@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { adminOperations } from '../../../packages/directory/src/declarations/index.ts';
+import { adminOperations } from '../../../packages/directory/src/admin-operations.ts';
 import { acts, isAct } from './acts.ts';
 import { type Condition, type Line, type Logged, PLACE, type RepeatableCall } from './protocol.ts';
 

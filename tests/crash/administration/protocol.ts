@@ -1,5 +1,5 @@
 /** The messages between the test and the process that it kills: one JSON value a line, in both directions. */
-import type { AdminOperationName } from '../../../packages/directory/src/declarations/index.ts';
+import type { AdminOperationName } from '../../../packages/directory/src/admin-operations.ts';
 import type { ActArgs, ActName } from './acts.ts';
 
 /** A mutation by its name: an operation, or an act without one. */

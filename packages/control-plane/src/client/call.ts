@@ -1,4 +1,5 @@
-/** One call over HTTP: the request that a declaration asks for, sent until it is answered, and its answer judged. */
+/** One call over HTTP: the request of a declaration, sent until it is answered, and the check of its answer. */
+import type { Problem, ProblemCode } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { fillPath, queryOf } from '@freehold/operations';
 import {
@@ -13,13 +14,11 @@ import {
   versionIn,
 } from '@freehold/operations/client';
 import { answerForm, takesIdempotencyKey } from '../declared/operations.ts';
-import { ControlPlaneError } from './error.ts';
-import { type FormFile, formOf } from './form.ts';
 
 export interface ClientOptions extends RetryOptions {
   /** The control plane's base address, with or without a path. */
   readonly baseUrl: string | URL;
-  /** The bearer token, or where to get it before every attempt. */
+  /** The bearer token, or a function that returns it before every attempt. */
   readonly token: string | (() => string | Promise<string>);
   /** Default: the global one. */
   readonly fetch?: (request: Request) => Promise<Response>;
@@ -29,18 +28,18 @@ export interface ClientOptions extends RetryOptions {
 
 export interface CallOptions {
   /**
-   * Default: a new one for every call that changes something, the same for all its attempts. Give your own to repeat a
-   * call later. A call that only reads goes out without one.
+   * Default: a new one for every call that changes something, the same for all its attempts. Give one to repeat a call
+   * later. A read goes out without one.
    */
   readonly idempotencyKey?: string;
-  /** The etag that you have seen, without quotes, or `*`. */
+  /** The etag of the version that the caller has read, without quotes, or `*`. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 }
 
 /**
- * For a call that tells its steps. It is sent asking for events, and answered as it would be without; told its steps anew
- * when it is tried again. The status is that of the events then, 200.
+ * For a call that reports its steps. It is sent asking for events, and resolves to the answer without them. A retry
+ * reports all steps again. The status is that of the events, 200.
  */
 export interface FollowOptions<Step = unknown> extends CallOptions {
   readonly onProgress?: (step: Step) => void;
@@ -51,19 +50,19 @@ export interface RawInput {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: Readonly<Record<string, unknown>> | undefined;
-  /** The bytes of an operation that takes some. They go out once: such a call is not tried again. */
+  /** The bytes of an operation that takes some. A call with bytes is not retried. */
   readonly upload?: Upload | undefined;
-  /** The files of an operation that takes a form, which is how the body then goes out. */
+  /** The files of an operation that takes a form; the body is then sent as one. */
   readonly files?: readonly FormFile[] | undefined;
 }
 
-/** Bytes to send, and what they are. */
+/** Bytes to send, with their media type. */
 export interface Upload {
   readonly mediaType: string;
   readonly content: ReadableStream<Uint8Array> | Uint8Array | Blob;
 }
 
-/** An answer with what its headers say. */
+/** An answer with its headers. */
 export interface ClientResponse<T> {
   readonly value: T;
   readonly status: number;
@@ -72,11 +71,11 @@ export interface ClientResponse<T> {
   readonly etag: string | null;
   /** True when this is the stored answer of an earlier call with the same idempotency key. */
   readonly replayed: boolean;
-  /** The head of the admin log after a mutation. Keep it: it proves what the log held. */
+  /** The head of the admin log after a mutation. Keep it: it proves the state of the log. */
   readonly head: { readonly sequence: number; readonly hash: string } | null;
 }
 
-/** Makes calls by declaration, without types: for what is derived from the table, such as a command line. */
+/** Makes calls by declaration, without types, for derived programs such as a command line. */
 export type Caller = (
   operation: AdminOperation,
   input: RawInput,
@@ -84,8 +83,8 @@ export type Caller = (
 ) => Promise<ClientResponse<unknown>>;
 
 /**
- * Builds a {@link Caller}. It rejects with a {@link ControlPlaneError}, with `fetch`'s TypeError when nothing could be
- * reached, with the signal's reason, and with a TypeError for an input that has no address.
+ * Builds a {@link Caller}. It rejects with a {@link ControlPlaneError}, with `fetch`'s TypeError for a network
+ * failure, with the signal's reason, and with a TypeError for an input that has no address.
  */
 export function makeCaller(options: ClientOptions): Caller {
   const send = options.fetch ?? ((request: Request) => fetch(request));
@@ -93,7 +92,7 @@ export function makeCaller(options: ClientOptions): Caller {
 
   return async (operation, input, callOptions = {}) => {
     const url = addressOf(options.baseUrl, operation, input);
-    // One key for all attempts is what makes it safe to try an unsafe call again.
+    // All attempts have one key, so that the retry of an unsafe call is safe.
     const key = takesIdempotencyKey(operation) ? (callOptions.idempotencyKey ?? newKey()) : undefined;
     const { signal } = callOptions;
     const follows = listenerOf(operation, callOptions);
@@ -103,14 +102,14 @@ export function makeCaller(options: ClientOptions): Caller {
       const request = requestOf(operation, url, headers, input, signal);
       return attemptOnce(send, request, { streams: operation.bytes !== undefined, follows }, signal);
     };
-    // A stream goes out once.
+    // A stream can be sent only once.
     const isOnce = input.upload?.content instanceof ReadableStream;
     const answer = await untilAnswered(attempt, isOnce ? { ...options, retriesMax: 0 } : options, signal);
     return processAnswer(operation, answer);
   };
 }
 
-/** Who is told the steps of a call, each in its declared form; one that is not known yet is left out. */
+/** The listener for the steps of a call, each in its declared form. Unknown steps are left out. */
 function listenerOf(
   { events }: AdminOperation,
   { onProgress }: FollowOptions,
@@ -122,7 +121,10 @@ function listenerOf(
   };
 }
 
-/** An answer, or the TypeError of a network that failed. An abort, and any other error, goes on to the caller. */
+/**
+ * Returns an answer, or the TypeError of a network failure. Every other error, an abort included, goes on to the
+ * caller.
+ */
 async function attemptOnce(
   send: (request: Request) => Promise<Response>,
   request: Request,
@@ -146,7 +148,7 @@ async function attemptOnce(
   try {
     return { ...(await readToEnd(response, follows, signal)), body: null };
   } catch (error) {
-    // Whoever is told the steps may fail with a TypeError too, which is their own.
+    // A TypeError of the listener is the listener's own.
     if (error instanceof ConnectionBroken) return error;
     throw error;
   }
@@ -181,17 +183,17 @@ function requestOf(
   { body, upload, files }: RawInput,
   signal: AbortSignal | undefined,
 ): Request {
-  // A form names its media type by itself, with the boundary that nobody else knows.
+  // A form brings its media type by itself, with its boundary.
   const json = files ? undefined : body;
   if (json !== undefined) headers.set('content-type', 'application/json');
   if (upload) headers.set('content-type', upload.mediaType);
-  // Named first: workerd streams without `duplex`, and its types do not know the word.
+  // A variable, because workerd streams without `duplex` and its types do not know the word.
   const bytes = upload ? { body: upload.content as Blob, duplex: 'half' as const } : {};
   const content = files ? { body: formOf({ body }, files) } : bytes;
   const init = {
     method: operation.method,
     headers,
-    // The control plane never redirects; whoever does is not it, and gets no second request with our token.
+    // The control plane never redirects. A server that does is another one, and must not get our token.
     redirect: 'manual' as const,
     ...(json === undefined ? content : { body: JSON.stringify(json) }),
     ...(signal === undefined ? {} : { signal }),
@@ -228,7 +230,7 @@ function processAnswer(operation: AdminOperation, answer: Answer): ClientRespons
   };
 }
 
-/** What an answer says, not yet judged: its JSON, or what its headers say of its bytes. */
+/** The unchecked value of an answer: its JSON, or the headers that describe its bytes. */
 function saidBy({ bytes }: AdminOperation, { status, headers, text }: Answer): unknown {
   if (!bytes) return status === 204 ? null : parseJson(text);
   return Object.fromEntries(Object.entries(bytes.headers).map(([name, field]) => [field, headers.get(name)]));
@@ -237,4 +239,51 @@ function saidBy({ bytes }: AdminOperation, { status, headers, text }: Answer): u
 function headOf(header: string | null): ClientResponse<unknown>['head'] {
   const parts = /^(\d+):(.+)$/.exec(header ?? '');
   return parts ? { sequence: Number(parts[1]), hash: parts[2] as string } : null;
+}
+
+/**
+ * The control plane refused, or the answer was not one of a control plane. When it cannot be reached, `fetch`'s own
+ * TypeError is thrown instead.
+ */
+export class ControlPlaneError extends Error {
+  override readonly name = 'ControlPlaneError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** The problem document; null when the answer was none (a proxy's page, an answer of another form). */
+  readonly problem: Problem | null;
+  /** The id to report to the operator of the control plane; null when the answer had none. */
+  readonly requestId: string | null;
+
+  constructor(message: string, answer: Pick<ControlPlaneError, 'status' | 'problem' | 'requestId'>) {
+    super(message);
+    this.status = answer.status;
+    this.problem = answer.problem;
+    this.requestId = answer.requestId;
+  }
+
+  /** The closed code of the problem; null when there is no problem document. */
+  get code(): ProblemCode | null {
+    return this.problem?.code ?? null;
+  }
+
+  /** The narrower reason, where there is one. */
+  get reason(): string | null {
+    return this.problem?.reason ?? null;
+  }
+}
+
+/** One file of a form. Its name may hold directories. */
+export interface FormFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: Uint8Array<ArrayBuffer> | Blob | string;
+}
+
+/** The field `meta` holds everything but the files, and each other part is a file. */
+export function formOf({ body = {} }: Pick<RawInput, 'body'>, files: readonly FormFile[]): FormData {
+  const form = new FormData();
+  form.set('meta', JSON.stringify(body));
+  for (const { name, mediaType, content } of files)
+    form.append('file', new File([content], name, { type: mediaType }));
+  return form;
 }

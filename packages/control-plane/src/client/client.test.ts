@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { type HostAdminDouble, hostAdminDouble, TOKEN } from '../../test/support/host-admin-double.ts';
 import { aThing, sampleOperations } from '../../test/support/sample-operations.ts';
 import { controlPlaneApp } from '../app.ts';
+import { makeTenantClientOf } from './client.ts';
 import {
   type ClientOptions,
   type ControlPlaneClient,
@@ -13,7 +14,6 @@ import {
   makeControlPlaneClient,
   makeTenantClient,
 } from './index.ts';
-import { makeTenantClientOf } from './tenant-client.ts';
 import type { BuilderTable, ClientOf } from './types.ts';
 
 /** A client whose requests go straight into an app over a double, and what went over the wire. */

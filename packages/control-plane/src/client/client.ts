@@ -1,10 +1,10 @@
-/** Builds a client from a table: the object whose type is in `types.ts`. */
+/** Builds a client from a table: the object with the type of `types.ts`. */
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { type AdminOperationTable, isPaged } from '../declared/operations.ts';
 import { type Caller, type ClientOptions, type FollowOptions, makeCaller, type RawInput } from './call.ts';
-import type { ClientOf } from './types.ts';
+import type { BuilderTable, ClientOf } from './types.ts';
 
-/** A client for any table of operations. See {@link makeCaller} for what its methods reject with. */
+/** Makes a client for any table of operations. Its methods reject as those of {@link makeCaller} do. */
 export function makeClient<const Table extends AdminOperationTable>(
   operations: Table,
   options: ClientOptions,
@@ -12,14 +12,14 @@ export function makeClient<const Table extends AdminOperationTable>(
   return methodsOf(operations, makeCaller(options)) as ClientOf<Table>;
 }
 
-/** What a method looks like from here, where its types are not known. */
+/** A method whose types are not known here. */
 interface RawMethod {
   (input?: RawInput, options?: FollowOptions): Promise<unknown>;
   response: (input?: RawInput, options?: FollowOptions) => Promise<unknown>;
   iterate?: (input?: RawInput, options?: FollowOptions) => AsyncGenerator<unknown, void, undefined>;
 }
 
-/** The methods of a table by family, each name in camel case, nothing of it changeable. */
+/** The methods of a table by family, each name in camel case. The objects are frozen. */
 export function methodsOf(
   operations: AdminOperationTable,
   call: Caller,
@@ -63,4 +63,29 @@ async function* itemsOf(
 
 function camelCase(name: string): string {
   return name.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The field of a path, a query or a body that names the tenant. */
+const TENANT = 'tenant';
+
+/**
+ * Makes a client of one tenant. The tenant is filled in wherever an operation takes one, whatever the caller passes.
+ * An operation without a tenant is kept within one by the push token of the client.
+ */
+export function makeTenantClientOf<const Table extends AdminOperationTable>(
+  operations: Table,
+  options: ClientOptions,
+  tenant: string,
+): ClientOf<BuilderTable<Table>, typeof TENANT> {
+  const open = Object.entries(operations).filter(([, operation]) => operation.builder === 'own-tenant');
+  const call = makeCaller(options);
+  const narrowed: Caller = (operation, input, callOptions) =>
+    call(operation, withTenant(operation, input, tenant), callOptions);
+  return methodsOf(Object.fromEntries(open), narrowed) as ClientOf<BuilderTable<Table>, typeof TENANT>;
+}
+
+function withTenant({ input: declared }: AdminOperation, input: RawInput, tenant: string): RawInput {
+  const fill = (part: 'params' | 'query' | 'body'): RawInput =>
+    TENANT in (declared[part]?.shape ?? {}) ? { [part]: { ...input[part], [TENANT]: tenant } } : {};
+  return { ...input, ...fill('params'), ...fill('query'), ...fill('body') };
 }

@@ -1,14 +1,14 @@
-/** Follows long work to its end, as a program does that has nothing better to do meanwhile. */
+/** Waits for the end of long work. */
 import type { OperationRecord } from '@freehold/directory/declarations';
 import type { CallOptions } from './call.ts';
 import type { ControlPlaneClient } from './index.ts';
 
-/** How long one request waits: shorter than what proxies in between commonly allow. */
+/** The wait of one request: shorter than the usual limit of proxies. */
 const WAIT = '30s';
 
 /**
- * Waits until long work has ended, and answers its record, however it ended: look at `state`.
- * @param onProgress told whenever something was heard.
+ * Waits until long work has ended, and returns its record, whatever its `state`. ⏎ @param onProgress called with each
+ * record that is received.
  */
 export async function waitForOperation(
   client: { readonly operations: Pick<ControlPlaneClient['operations'], 'get'> },

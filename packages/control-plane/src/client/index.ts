@@ -5,25 +5,24 @@
 import type { TenantId } from '@freehold/contracts';
 import { adminOperations } from '@freehold/directory/declarations';
 import type { ClientOptions } from './call.ts';
-import { makeClient } from './client.ts';
-import { makeTenantClientOf } from './tenant-client.ts';
+import { makeClient, makeTenantClientOf } from './client.ts';
 import type { BuilderTable, ClientOf } from './types.ts';
 
 export { ConnectionBroken } from '@freehold/operations/client';
+export type { FormFile } from './call.ts';
 export {
   type Caller,
   type CallOptions,
   type ClientOptions,
   type ClientResponse,
+  ControlPlaneError,
   type FollowOptions,
   makeCaller,
   type RawInput,
   type Upload,
 } from './call.ts';
 export { makeClient } from './client.ts';
-export { ControlPlaneError } from './error.ts';
 export { waitForOperation } from './follow.ts';
-export type { FormFile } from './form.ts';
 export type { CallInput, ClientOf } from './types.ts';
 
 /** `client.tenants.create({ body: { slug, name } })`, and so on for every admin operation. */

@@ -1,4 +1,4 @@
-/** The shape of a client, computed from a table of declarations: nothing about an operation is written here. */
+/** The types of a client, computed from a table of declarations. */
 import type {
   AdminOperation,
   BytesAnswer,
@@ -7,12 +7,11 @@ import type {
 } from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import type { AdminOperationTable } from '../declared/operations.ts';
-import type { CallOptions, ClientResponse, FollowOptions, Upload } from './call.ts';
-import type { FormFile } from './form.ts';
+import type { CallOptions, ClientResponse, FollowOptions, FormFile, Upload } from './call.ts';
 
 /** `set-status` → `setStatus`. */
-export type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Rest}`
-  ? `${Head}${Capitalize<CamelCase<Rest>>}`
+export type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Others}`
+  ? `${Head}${Capitalize<CamelCase<Others>>}`
   : Text;
 
 /** `tenants.set-status` becomes `client.tenants.setStatus`. */
@@ -52,8 +51,8 @@ interface PlainMethod<Op extends AdminOperation, Filled extends string> {
 }
 
 /**
- * A method that answers its plan when `query.dryRun` is true. Where that is known only at run time, `dryRun` in the answer
- * tells the two apart.
+ * A method that answers its plan when `query.dryRun` is true. Where that is known only at run time, the answer's
+ * `dryRun` tells the two apart.
  */
 interface PlannedMethod<Op extends AdminOperation, Filled extends string, Plan> {
   (input: CallInput<Op, Filled> & Asks<true>, options?: OptionsOf<Op>): Promise<Plan>;
@@ -79,13 +78,13 @@ interface AsksNothing {
   readonly query?: { readonly dryRun?: false };
 }
 
-/** What a call is answered with. Bytes come as a stream beside what is said of them: read it, or cancel it. */
+/** The value of an answer. Bytes come as a stream beside their description: read or cancel it. */
 type AnswerOf<Op extends AdminOperation> = Op extends { readonly bytes: BytesAnswer }
   ? z.output<Op['output']> & { readonly body: ReadableStream<Uint8Array> }
   : z.output<Op['output']>;
 
 interface IterateMethod<Op extends AdminOperation, Filled extends string, Item> {
-  /** Every item of every page from here on, fetched as they are asked for; `limit` is the size of a page. */
+  /** Yields every item of every page, fetched on demand; `limit` is the size of a page. */
   iterate(...args: CallArguments<Op, Filled>): AsyncGenerator<Item, void, undefined>;
 }
 
@@ -95,7 +94,7 @@ export type CallArguments<Op extends AdminOperation, Filled extends string = nev
     ? [input?: CallInput<Op, Filled>, options?: OptionsOf<Op>]
     : [input: CallInput<Op, Filled>, options?: OptionsOf<Op>];
 
-/** Where a call tells its steps, somebody may listen. */
+/** A call that reports its steps takes a listener. */
 type OptionsOf<Op extends AdminOperation> = Op extends { readonly events: StepEvents }
   ? FollowOptions<z.output<Op['events']['progress']>>
   : CallOptions;

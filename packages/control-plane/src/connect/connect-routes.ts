@@ -1,6 +1,6 @@
 /**
- * The routes of a consent round (spec 4.7): the door at which a vertical asks for a URL, and the two addresses that a
- * person's browser passes. None of them is an admin operation: a vertical shows its own secret, a browser its ticket.
+ * The routes of a consent round (spec 4.7): the address at which a vertical asks for a URL, and the two that a
+ * person's browser passes. None is an admin operation: a vertical shows its own secret, a browser its ticket.
  */
 import { PLATFORM_SECRET_HEADER, PlatformError, parseInput } from '@freehold/contracts';
 import {
@@ -14,16 +14,16 @@ import {
 } from '@freehold/contracts/http';
 import type { ConnectCookie, ConnectStep, ConsentRounds } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
-import type { ControlPlaneEnv } from '../app.ts';
-import { COMMON_HEADERS } from '../http/answer.ts';
+import type { ControlPlaneEnv } from '../http/env.ts';
+import { COMMON_HEADERS } from '../http/serve.ts';
 
 interface ConnectOptions {
   readonly rounds: ConsentRounds | undefined;
-  /** What the secrets that verticals show at the door are derived from. Unset: nobody is let in (403). */
+  /** The secret from which those of verticals are derived. Unset: every vertical is refused (403). */
   readonly platformSecret: PlatformSecret;
 }
 
-/** Mounts the door and the browser's addresses. Without rounds the door is shut, and the rest is not there. */
+/** Mounts the addresses. Without rounds every vertical is refused, and a browser finds nothing. */
 export function mountConnectRoutes(
   app: Hono<ControlPlaneEnv>,
   { rounds, platformSecret }: ConnectOptions,
@@ -31,7 +31,7 @@ export function mountConnectRoutes(
   app.post(CONNECT_URL_PATH, async (c) => {
     const shown = c.req.header(PLATFORM_SECRET_HEADER);
     const vertical = await requireVerticalSecret(shown, rounds && platformSecret);
-    if (!rounds) throw new TypeError('the door was opened with nothing behind it');
+    if (!rounds) throw new TypeError('a vertical was admitted without consent rounds');
     const request = parseInput('The body', connectUrlRequest, await readJsonObject(c.req.raw));
     return Response.json(await rounds.requestUrl({ ...request, vertical }), { headers: COMMON_HEADERS });
   });
@@ -52,13 +52,13 @@ export function mountConnectRoutes(
   app.all('/connect/:ticket', (c) => browserStep(c, () => rounds.start(c.req.param('ticket'))));
 }
 
-/** Never passed on to the next page, and never kept: the address is a secret while it works. */
+/** Never in a Referer, never stored: the address is a secret while it works. */
 const STEP_HEADERS = { ...COMMON_HEADERS, 'referrer-policy': 'no-referrer' } as const;
 
-/** One step of a person's browser: a redirect, or a page that says why not. */
+/** One step of a person's browser: a redirect, or a page with the refusal. */
 async function browserStep(c: Context<ControlPlaneEnv>, step: () => Promise<ConnectStep>): Promise<Response> {
   const { method, headers } = c.req.raw;
-  // A look at the address must not spend it: link checkers send HEAD, and browsers fetch ahead.
+  // A HEAD of a link checker or a prefetch must not use the ticket up.
   if (method === 'HEAD') return new Response(null, { status: 204, headers: STEP_HEADERS });
   if (method !== 'GET') return answerOtherMethod(method, ['GET']);
   try {
@@ -79,7 +79,7 @@ async function browserStep(c: Context<ControlPlaneEnv>, step: () => Promise<Conn
 function requireIntent(headers: Headers): void {
   const purpose = `${headers.get('sec-purpose') ?? ''} ${headers.get('purpose') ?? ''}`;
   if (!/\bprefetch\b/i.test(purpose)) return;
-  throw new PlatformError('forbidden', 'This address works once, and only when somebody goes there.', {
+  throw new PlatformError('forbidden', 'This address works once, and only when a person opens it.', {
     reason: 'prefetch',
   });
 }
@@ -90,7 +90,7 @@ function serializeCookie({ name, value, maxAgeSeconds, secure }: ConnectCookie):
   return `${name}=${value}; ${flags}${secure ? '; Secure' : ''}`;
 }
 
-/** Of two cookies of one name neither is believed. */
+/** Of two cookies with one name neither counts. */
 function cookiesOf(headers: Headers): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const twice = new Set<string>();

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
-import { routesOf } from './operations.ts';
-import { problemCodes, successStatuses } from './statuses.ts';
+import { problemCodes, routesOf, successStatuses } from './operations.ts';
 
 describe('a table that cannot be served is refused, with the names at fault', () => {
   const list = sampleOperations['things.list'];

@@ -1,5 +1,8 @@
-/** The table of declarations as the transport sees it, and the rules that a table must keep to be served at all. */
-import { type HttpMethod, problemSchema } from '@freehold/contracts';
+/**
+ * The table of declarations for the transport: the rules that a table must keep, and the facts that follow from a
+ * declaration.
+ */
+import { type HttpMethod, PROBLEMS, type ProblemCode, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { type Address, addressesOf, pathParams } from '@freehold/operations';
 import { z } from 'zod';
@@ -16,34 +19,33 @@ export function isUnsafe(method: HttpMethod): boolean {
 }
 
 /**
- * Whether an operation takes an idempotency key: what changes something. A read that is a POST for the size of its
- * question is repeated as it is.
+ * Whether an operation takes an idempotency key. A read that is a POST because of the size of its question takes none.
  */
 export function takesIdempotencyKey({ method, audit }: AdminOperation): boolean {
   return isUnsafe(method) && audit === 'audit';
 }
 
-/** Whether an operation takes `If-Match`, and can be refused by it. */
+/** Whether an operation checks `If-Match`. */
 export function takesIfMatch({ method, etag }: AdminOperation): boolean {
   return isUnsafe(method) && etag === true;
 }
 
-/** Whether an answer of this status can be nothing but a plan, which is made anew each time and written down nowhere. */
+/** Whether an answer of this status is always a plan, which is made anew each time and not stored. */
 export function isPlanStatus({ plan, success }: AdminOperation, status: number): boolean {
   return plan !== undefined && status === 200 && success !== 200;
 }
 
-/** Whether an answer of this status carries the ETag: one that shows the thing itself, not a plan or the record of work. */
+/** Whether an answer of this status carries the ETag: one that shows the thing, not a plan or the record of work. */
 export function carriesEtag(operation: AdminOperation, status: number): boolean {
   return operation.etag === true && [200, 201, 304].includes(status) && !isPlanStatus(operation, status);
 }
 
-/** Whether the answer of a read is known again by its ETag (RFC 9110, section 13.1.2). */
+/** Whether a read answers 304 to its ETag (RFC 9110, section 13.1.2). */
 export function isValidated({ method, etag, volatile }: AdminOperation): boolean {
   return method === 'GET' && etag === true && volatile === undefined;
 }
 
-/** The form of one answer: a plan says of itself that it is one. */
+/** The form of one answer. A plan is told by its field `dryRun`. */
 export function answerForm(
   { plan, output }: Pick<AdminOperation, 'plan' | 'output'>,
   status: number,
@@ -53,17 +55,17 @@ export function answerForm(
   return plan !== undefined && isPlan ? plan : output;
 }
 
-/** Whether an operation can be followed by events: long work, and what is declared so. */
+/** Whether an operation can answer events: long work, and an operation declared so. */
 export function answersEvents({ success, events }: AdminOperation): boolean {
   return success === 202 || events !== undefined;
 }
 
-/** The status of an answer of events: a call that tells its steps has not come to its own yet. */
+/** The status of an answer of events. A call that reports its steps answers before its own status is known. */
 export function eventsStatus({ success, events }: AdminOperation): number {
   return typeof events === 'object' ? 200 : success;
 }
 
-/** What each event of an operation says, by its name. */
+/** The form of each event of an operation, by its name. */
 export function eventForms({ events, output }: AdminOperation): Readonly<Record<string, z.ZodType>> {
   return typeof events === 'object'
     ? { progress: events.progress, done: output, failed: problemSchema }
@@ -71,8 +73,8 @@ export function eventForms({ events, output }: AdminOperation): Readonly<Record<
 }
 
 /**
- * The same operation at its second address, where it has one: without the tenant, which is that of the scope then. Its
- * name stays, so that it is performed as what it is.
+ * The same operation at its second address, or null without one: without the tenant, which is then that of the scope.
+ * The name stays.
  */
 export function atShortPath(operation: AdminOperation): AdminOperation | null {
   const { shortPath, input, ...rest } = operation;
@@ -136,4 +138,67 @@ export function isPaged(operation: AdminOperation): boolean {
     'nextCursor' in output.shape &&
     'cursor' in (input.query?.shape ?? {})
   );
+}
+
+/** The three schemas of a call, each refusing fields that it does not name. */
+export interface StrictInput {
+  readonly params: z.ZodObject;
+  readonly query: z.ZodObject;
+  readonly body: z.ZodObject;
+}
+
+/** Parsed fields of an input. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The declared schemas. An undeclared part admits no field. */
+export function strictInput(operation: AdminOperation): StrictInput {
+  return {
+    params: strict(operation.input.params),
+    query: strict(operation.input.query),
+    body: strict(operation.input.body),
+  };
+}
+
+function strict(schema: z.ZodObject | undefined): z.ZodObject {
+  if (schema === undefined) return z.strictObject({});
+  // A strict schema keeps its identity, and with it its name in the OpenAPI document.
+  return schema.def.catchall instanceof z.ZodNever ? schema : schema.strict();
+}
+
+/** The statuses without a problem: success, an idempotent create of an existing thing, a plan, an unchanged read. */
+export function successStatuses(operation: AdminOperation): number[] {
+  return [
+    ...(operation.success !== 200 && (operation.success === 201 || operation.plan) ? [200] : []),
+    operation.success,
+    ...(isValidated(operation) ? [304] : []),
+  ];
+}
+
+/** The codes of all problems of an operation: the declared ones, and those of the transport. */
+export function problemCodes(operation: AdminOperation): ProblemCode[] {
+  const unsafe = isUnsafe(operation.method);
+  const codes = new Set<ProblemCode>([
+    'validation_failed',
+    'unauthenticated',
+    'rate_limited',
+    // A builder at an operation for staff, a vertical without a grant, a staff session from another site.
+    'forbidden',
+    // A missing thing in the path, or a builder that names another tenant.
+    ...(pathParams(operation.path).length > 0 || namesTenant(operation) ? (['not_found'] as const) : []),
+    // An idempotency key that was used for another request.
+    ...(takesIdempotencyKey(operation) ? (['conflict'] as const) : []),
+    ...(unsafe ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(takesIfMatch(operation) ? (['precondition_failed'] as const) : []),
+    'internal',
+    // The directory is closing, or a commit could not be stored.
+    'unavailable',
+    ...(operation.problems ?? []),
+  ]);
+  return [...codes].sort((left, right) => PROBLEMS[left].status - PROBLEMS[right].status);
+}
+
+/** Whether a builder could name a tenant that is not its own. */
+function namesTenant({ builder, input }: AdminOperation): boolean {
+  const schemas = [input.params, input.query, input.body];
+  return builder === 'own-tenant' && schemas.some((schema) => schema && 'tenant' in schema.shape);
 }

@@ -69,7 +69,7 @@ for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.
 ## How every operation behaves
 
 - **Who calls** is told by \`Authorization: Bearer\` with a token (of a service, of a member of the staff, of a tenant's
-  builder), or by the session of somebody who signed in at \`/auth/login\`. A builder's tenant is always its own; another
+  builder), or by the session of a member who signed in at \`/auth/login\`. A builder's tenant is always its own; another
   tenant's things read as 404, and never as 403.
 - **Input** is JSON, and unknown fields are refused. Lists take \`limit\` (20 by default, at most 200) and \`cursor\`, and
   answer \`{ items, nextCursor }\`.
@@ -84,11 +84,11 @@ for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.
   and tells it as server-sent events with \`Accept: text/event-stream\`. \`?dryRun=true\`, where an operation takes it,
   answers what would be done and does nothing.
 - **Failures** are problem documents (RFC 9457, \`application/problem+json\`): \`code\` from the list below, \`detail\` for
-  people, \`reason\` where a module narrows it, \`errors: [{ path, message }]\` for input, \`requestId\` for whoever asks us.
+  people, \`reason\` where a module narrows it, \`errors: [{ path, message }]\` for input, \`requestId\` for questions to the operator.
 - **Limits**: \`RateLimit\` and \`RateLimit-Policy\` say what is left; beyond that it is 429 with \`Retry-After\`.
 `;
 
-/** A table in Markdown, its columns as wide as they have to be. */
+/** A table in Markdown with aligned columns. */
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((name, at) => Math.max(name.length, ...cells.map((row) => row[at]?.length ?? 0)));

@@ -2,7 +2,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { SERVICE, STAFF, TOKEN } from '../../test/support/host-admin-double.ts';
-import { authenticate } from './authenticate.ts';
+import { authenticate } from './serve.ts';
 
 const VERTICAL = { kind: 'vertical', id: 'fieldwork', name: 'fieldwork' };
 const token = { authorization: `Bearer ${TOKEN}` };

@@ -3,8 +3,9 @@ import { PlatformError, problemSchema } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { type HostAdminDouble, hostAdminDouble, STAFF, TOKEN } from '../../test/support/host-admin-double.ts';
 import { aThing, sampleOperations } from '../../test/support/sample-operations.ts';
-import { type ControlPlaneOptions, controlPlaneApp, type RequestLine } from '../app.ts';
-import { ANONYMOUS_LIMITS_DEFAULT, type AnonymousLimits } from './rate-limit-anonymous.ts';
+import { type ControlPlaneOptions, controlPlaneApp } from '../app.ts';
+import type { RequestLine } from './env.ts';
+import { ANONYMOUS_LIMITS_DEFAULT, type AnonymousLimits } from './rate-limit.ts';
 
 const LIMITS: AnonymousLimits = {
   refused: { calls: 3, windowSeconds: 60 },
@@ -47,7 +48,7 @@ function setUp(options: Partial<ControlPlaneOptions> = {}, admin: HostAdminDoubl
       }),
     },
     staffSession: async ({ headers }) => (headers.get('cookie') === 'who=ada' ? STAFF : null),
-    strangerLimits: LIMITS,
+    anonymousLimits: LIMITS,
     ...options,
   });
   const send = async (path: string, { from = HERE, uncounted, ...init }: Sent = {}): Promise<Response> =>
@@ -243,7 +244,7 @@ describe('nobody is counted', () => {
     expect(new Set(await statuses(20, '/docs', own))).toEqual(new Set([200]));
   });
 
-  test.each([{ strangerLimits: null }, { strangerLimits: undefined as never, rateLimit: null }])(
+  test.each([{ anonymousLimits: null }, { anonymousLimits: undefined as never, rateLimit: null }])(
     'where the wiring says so: %j',
     async (options) => {
       const { statuses, send } = setUp(options);
@@ -254,7 +255,7 @@ describe('nobody is counted', () => {
   );
 
   test('but everybody is where the wiring says nothing', async () => {
-    const { statuses } = setUp({ strangerLimits: undefined as never });
+    const { statuses } = setUp({ anonymousLimits: undefined as never });
     const { calls } = ANONYMOUS_LIMITS_DEFAULT.refused;
     expect((await statuses(calls + 1, '/things/thing-1')).slice(-2)).toEqual([401, 429]);
   });

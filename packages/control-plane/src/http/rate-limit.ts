@@ -1,23 +1,25 @@
 /**
- * How many calls one actor may make: so many at once, and then as many as time brings back. The generic cell rate
- * algorithm, which keeps one number for each actor: the time at which its allowance is whole again.
+ * Limits of calls: of each actor, and of anonymous senders by their network address. The generic cell rate algorithm
+ * keeps one number for each: the time at which its allowance is whole again.
  */
 import { PlatformError } from '@freehold/contracts';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ControlPlaneEnv } from './env.ts';
 
 export interface RateLimit {
-  /** How many calls fit into one window. */
+  /** The calls of one window. */
   readonly calls: number;
   /** The window, in seconds. */
   readonly windowSeconds: number;
 }
 
-/** What an actor has left after a call. */
+/** The state of an actor's allowance after a call. */
 export interface Allowance {
-  /** False when the call is one too many. */
+  /** False when the call exceeds the limit. */
   readonly admitted: boolean;
   /** Calls that may follow at once. */
   readonly remaining: number;
-  /** Seconds, rounded up: until another call is admitted, for one that was not; else until the allowance is whole. */
+  /** Seconds, rounded up: until the next call is admitted, for a refused one; else until the allowance is whole. */
   readonly resetSeconds: number;
 }
 
@@ -27,22 +29,22 @@ export interface RateLimiter {
   take(actor: string): Allowance;
 }
 
-/** As many as a script makes that goes through a fleet page by page, and fewer than hold up everybody else. */
+/** Enough for a script that goes through a fleet page by page, and too little to slow down the others. */
 export const RATE_LIMIT_DEFAULT: RateLimit = { calls: 1_200, windowSeconds: 60 };
 
-/** More actors than there are at a time. Whoever is whole again is forgotten before that. */
+/** More than the actors of one time. An actor with a whole allowance is forgotten before that. */
 const KEPT_MAX = 10_000;
 
-/** Counts in this process alone: two processes admit twice as much. `now` answers milliseconds. */
+/** Counts in this process alone: two processes admit twice as much. `now` returns milliseconds. */
 export function makeRateLimiter(now: () => number, limit: RateLimit = RATE_LIMIT_DEFAULT): RateLimiter {
   const windowMs = limit.windowSeconds * 1_000;
   const intervalMs = windowMs / limit.calls;
-  /** Actor → when its allowance is whole again, the one that called last at the end. */
+  /** Actor → the time at which its allowance is whole again, the most recent caller last. */
   const wholeAt = new Map<string, number>();
 
   const forget = (nowMs: number): void => {
     for (const [actor, at] of wholeAt) {
-      // The longest unused comes first. Should nobody be whole, the one who waited longest is given a new allowance.
+      // The longest unused comes first. If none is whole, it loses its count and starts anew.
       if (at > nowMs && wholeAt.size <= KEPT_MAX) return;
       wholeAt.delete(actor);
     }
@@ -54,11 +56,11 @@ export function makeRateLimiter(now: () => number, limit: RateLimit = RATE_LIMIT
       const nowMs = now();
       const known = wholeAt.get(actor) ?? nowMs;
       const at = Math.min(known, nowMs + windowMs);
-      // Further away than a window it was put by a clock that was ahead. Kept so, it would refuse until time catches up.
+      // A time beyond the window was set by a clock that was ahead. Kept, it would refuse calls until then.
       if (at < known) wholeAt.set(actor, at);
       const next = Math.max(at, nowMs) + intervalMs;
       const overMs = next - nowMs - windowMs;
-      // Fractions of a millisecond add up to a little more than a window.
+      // Fractions of a millisecond add up to slightly more than a window.
       if (overMs > 1e-6) return { admitted: false, remaining: 0, resetSeconds: Math.ceil(overMs / 1_000) };
       wholeAt.delete(actor);
       wholeAt.set(actor, next);
@@ -73,8 +75,8 @@ export function makeRateLimiter(now: () => number, limit: RateLimit = RATE_LIMIT
 }
 
 /**
- * The headers that tell a caller where it stands: `RateLimit-Policy: "calls";q=1200;w=60` and
- * `RateLimit: "calls";r=1199;t=1` (draft-ietf-httpapi-ratelimit-headers).
+ * The headers of an allowance: `RateLimit-Policy: "calls";q=1200;w=60` and ⏎ `RateLimit: "calls";r=1199;t=1`
+ * (draft-ietf-httpapi-ratelimit-headers).
  */
 export function rateLimitHeaders(
   { calls, windowSeconds }: RateLimit,
@@ -86,7 +88,7 @@ export function rateLimitHeaders(
   };
 }
 
-/** The refusal of a call that is one too many (RFC 6585, section 4). */
+/** The refusal of a call beyond the limit (RFC 6585, section 4). */
 export function tooManyCalls({ resetSeconds }: Allowance): PlatformError {
   const seconds = Math.max(1, resetSeconds);
   return new PlatformError(
@@ -94,4 +96,161 @@ export function tooManyCalls({ resetSeconds }: Allowance): PlatformError {
     `That is too many calls. Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
     { headers: { 'retry-after': String(seconds) } },
   );
+}
+
+/** The name of all senders whose address is unknown. */
+export const UNKNOWN_ADDRESS = 'anybody';
+
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
+/**
+ * RFC 4291, section 2.5.5.2, and RFC 6052, section 2.1: prefixes of an IPv4 address, which is in the last two groups.
+ */
+const MAPPED = ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'];
+
+/**
+ * The sender of an address: `192.0.2.1`, `2001:db8:0:1::/64`, or {@link UNKNOWN_ADDRESS} for any other text. Of IPv6
+ * it is the /64, because that is what one subscriber is given: single addresses would have 2^64 limits. ⏎ @param
+ * address from a socket or a proxy; null when it is unknown.
+ */
+export function senderOf(address: string | null): string {
+  const text = address?.trim().replace(/%.*$/, '').toLowerCase() ?? '';
+  if (IPV4.test(text)) return text;
+  const groups = groupsOf(text);
+  if (!groups) return UNKNOWN_ADDRESS;
+  if (MAPPED.includes(groups.slice(0, 6).join(':'))) return dotted(groups.slice(6));
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** The eight groups of an IPv6 address, without leading zeros; null for any other text. */
+function groupsOf(text: string): readonly string[] | null {
+  // The URL parser normalises every address. The pattern excludes a bracket, which would end the host.
+  const url = /^[0-9a-f:.]+$/.test(text) && text.includes(':') ? URL.parse(`http://[${text}]/`) : null;
+  if (!url) return null;
+  const [head = '', tail] = url.hostname.slice(1, -1).split('::');
+  const left = head === '' ? [] : head.split(':');
+  if (tail === undefined) return left;
+  const right = tail === '' ? [] : tail.split(':');
+  return [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
+}
+
+function dotted(groups: readonly string[]): string {
+  return groups
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((value) => [value >> 8, value & 0xff])
+    .join('.');
+}
+
+/**
+ * The kinds of anonymous calls: ⏎ - `refused`: a call without a valid credential where one is needed: 401, or 403 for
+ * a wrong secret. Beyond the limit it ⏎ is answered 429 instead, after the same look-up; ⏎ - `signIn`: `/oauth/*`,
+ * `/device`, `/auth/*` and `/api/auth/*`; ⏎ - `reading`: `/docs` and `/openapi.json`.
+ */
+export type AnonymousKind = 'refused' | 'signIn' | 'reading';
+
+export interface AnonymousLimits extends Readonly<Record<AnonymousKind, RateLimit>> {
+  /** The multiple of the limits for all senders of unknown address together. */
+  readonly anybodyTimes: number;
+}
+
+/**
+ * For each address. A network of people behind one address signs in with hundreds of requests a minute at most, since
+ * a program without a browser polls twelve times; a program with a revoked token learns it at the first refusal.
+ */
+export const ANONYMOUS_LIMITS_DEFAULT: AnonymousLimits = {
+  refused: { calls: 300, windowSeconds: 60 },
+  signIn: { calls: 300, windowSeconds: 60 },
+  reading: { calls: 600, windowSeconds: 60 },
+  anybodyTimes: 20,
+};
+
+export interface AnonymousDeps {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly limits: AnonymousLimits;
+  /**
+   * Whether the request proves its sender. Asked only for a call beyond the limit, so that a known caller is not held
+   * up by anonymous senders of the same address. It counts the call for the actor, and may throw that actor's own
+   * refusal.
+   */
+  readonly isKnown: (c: Context<ControlPlaneEnv>) => Promise<boolean>;
+  /** Answers a call beyond the limit. */
+  readonly refuse: (c: Context<ControlPlaneEnv>, error: PlatformError) => Response;
+}
+
+/**
+ * Limits anonymous senders, before every route. The platform's own work is not counted. ⏎ At open addresses the limits
+ * bound the work of anonymous senders. Failed authentications they only slow down: a credential is looked up before
+ * its call is counted, or anonymous senders could hold up known callers of the same address. No secret relies on them:
+ * tokens have 256 bits, and user codes a limit of their own.
+ */
+export function limitAnonymous(deps: AnonymousDeps): MiddlewareHandler<ControlPlaneEnv> {
+  const limiters = {
+    refused: makeAnonymousLimiter('refused', deps),
+    signIn: makeAnonymousLimiter('signIn', deps),
+    reading: makeAnonymousLimiter('reading', deps),
+  } as const;
+  const take = (kind: AnonymousKind, c: Context<ControlPlaneEnv>): PlatformError | null => {
+    const { limit, allowance } = limiters[kind](senderOfCall(c));
+    c.set('limit', limit);
+    c.set('allowance', allowance);
+    return allowance.admitted ? null : tooManyCalls(allowance);
+  };
+
+  return async (c, next) => {
+    if (c.env?.uncounted) return next();
+    const kind = kindOf(c.req.path);
+    if (kind) {
+      const tooMany = take(kind, c);
+      return tooMany && !(await deps.isKnown(c)) ? deps.refuse(c, tooMany) : next();
+    }
+    await next();
+    if (!isRefusedAnonymous(c)) return;
+    const tooMany = take('refused', c);
+    if (!tooMany) return;
+    // Without this, hono would keep the headers of the refusal, its challenge included.
+    c.res = undefined;
+    c.res = deps.refuse(c, tooMany);
+  };
+}
+
+/** The sender of a call, by the wiring's address. See {@link senderOf}. */
+export function senderOfCall(c: Context<ControlPlaneEnv>): string {
+  return senderOf(c.env?.clientAddress ?? null);
+}
+
+type Counted = Pick<RateLimiter, 'limit'> & { readonly allowance: ReturnType<RateLimiter['take']> };
+
+/** Senders of unknown address cannot be told apart: they share one larger allowance. */
+function makeAnonymousLimiter(
+  kind: AnonymousKind,
+  { now, limits }: Pick<AnonymousDeps, 'now' | 'limits'>,
+): (sender: string) => Counted {
+  const { calls, windowSeconds } = limits[kind];
+  const each = makeRateLimiter(now, { calls, windowSeconds });
+  const together = makeRateLimiter(now, { calls: calls * limits.anybodyTimes, windowSeconds });
+  return (sender) => {
+    const limiter = sender === UNKNOWN_ADDRESS ? together : each;
+    return { limit: limiter.limit, allowance: limiter.take(sender) };
+  };
+}
+
+/** An issuer's own calls come in bursts and are signed: only refused ones count. */
+const BACKCHANNEL = '/api/auth/backchannel-logout';
+const SIGN_IN = /^\/(?:oauth\/.*|device|(?:api\/)?auth\/.*)$/;
+const READING = /^\/(?:docs(?:\/.*)?|openapi\.json)$/;
+
+/** The kind of an address that needs no credential. Null for one that needs one, and for one that costs nothing. */
+function kindOf(path: string): AnonymousKind | null {
+  if (path === BACKCHANNEL || path === '/auth/me') return null;
+  if (SIGN_IN.test(path)) return 'signIn';
+  return READING.test(path) ? 'reading' : null;
+}
+
+function isRefusedAnonymous(c: Context<ControlPlaneEnv>): boolean {
+  const { status } = c.res;
+  const { path } = c.req;
+  if (c.var.actor !== null) return false;
+  if (path === BACKCHANNEL) return status === 400;
+  // A browser on a consent round shows a ticket, which cannot be guessed.
+  return status === 401 || (status === 403 && !path.startsWith('/connect/'));
 }

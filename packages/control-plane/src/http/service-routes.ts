@@ -1,11 +1,12 @@
-/** What the control plane serves beside its operations, to anybody: health, its own description, its problem codes. */
+/** The open addresses beside the operations: health, the OpenAPI document and its page, the problem codes. */
+import type { ApiDocs } from '@freehold/api-docs';
 import { PlatformError, PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Env, Hono } from 'hono';
-import { COMMON_HEADERS } from './answer.ts';
+import { COMMON_HEADERS } from './serve.ts';
 
 export interface ServiceRoutes {
-  /** The OpenAPI document as JSON text. Made when it is first asked for. */
+  /** The OpenAPI document as JSON text, made at its first request. */
   readonly openApi: () => string;
   /** Whether the directory answers; a throw counts as no. */
   readonly ready: () => Promise<boolean>;
@@ -31,12 +32,12 @@ async function isReady(ready: () => Promise<boolean>): Promise<boolean> {
   try {
     return await ready();
   } catch {
-    // The probe's whole question is whether this works; the monitor that asks is told no.
+    // A probe that fails is an answer: not ready.
     return false;
   }
 }
 
-/** What a problem's `type` leads to (RFC 9457, section 3.1.1): the code, for a program or for a person. */
+/** The page of a problem's `type` (RFC 9457, section 3.1.1), for a program or a person. */
 function problemPage(code: string, accept: string): Response {
   if (!Object.hasOwn(PROBLEMS, code))
     throw new PlatformError('not_found', 'There is no problem code of this name.', {
@@ -45,11 +46,11 @@ function problemPage(code: string, accept: string): Response {
   const { status, title } = PROBLEMS[code as ProblemCode];
   if (!accept.includes('text/html')) {
     const answer = json({ type: `/problems/${code}`, code, status, title });
-    // Both forms of one address say so, or a cache would give a browser the JSON.
+    // Both forms of one address need it, or a cache would give a browser the JSON.
     answer.headers.set('vary', 'accept');
     return answer;
   }
-  // Every part of this page is one of our own constants, so there is nothing to escape.
+  // Every part of this page is a constant, so that nothing needs escaping.
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${code}</title><h1><code>${code}</code></h1><p>${title}.</p><p>HTTP status ${status}.</p></html>`;
   return new Response(page, {
     headers: {
@@ -67,4 +68,15 @@ function json(value: unknown): Response {
 
 function jsonText(text: string): Response {
   return new Response(text, { headers: { ...COMMON_HEADERS, 'content-type': 'application/json' } });
+}
+
+const SCRIPT_PATH = '/docs/script.js';
+
+export function mountDocs<E extends Env>(app: Hono<E>, docs: ApiDocs): void {
+  app.get('/docs', () =>
+    docs.page({ title: 'Control plane', documentUrl: '/openapi.json', scriptUrl: SCRIPT_PATH }),
+  );
+  app.get(SCRIPT_PATH, (c) => docs.script(c.req.raw));
+  for (const path of ['/docs', SCRIPT_PATH])
+    app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['GET']));
 }

@@ -1,4 +1,7 @@
-/** The staff tools: each admin operation that answers JSON, as a model sees it, and a tool call as the call it is. */
+/**
+ * The staff tools: each admin operation that answers JSON as a tool, and the input of a tool call as that of an admin
+ * call.
+ */
 import { PlatformError, parseInput } from '@freehold/contracts';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
@@ -12,10 +15,10 @@ import {
   toolInputSchema,
 } from '@freehold/operations/mcp';
 import { z } from 'zod';
-import { strictInput } from '../declared/input.ts';
 import {
   type AdminOperationTable,
   isUnsafe,
+  strictInput,
   takesIdempotencyKey,
   takesIfMatch,
 } from '../declared/operations.ts';
@@ -23,8 +26,8 @@ import {
 export type ToolInput = Pick<AdminCall, 'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch'>;
 
 /**
- * Listed without an output schema: they would be two thirds of a list that a model reads from end to end, and the answers
- * speak for themselves.
+ * Without an output schema: it would be two thirds of a list that a model reads from end to end, and answers explain
+ * themselves.
  */
 export interface AdminTool extends McpTool {
   readonly operation: AdminOperation;
@@ -38,8 +41,8 @@ export interface AdminTool extends McpTool {
 const PARTS = ['params', 'query', 'body'] as const;
 
 /**
- * Makes the tools of a table, in its order. An operation of bytes, in or out, is none.
- * @throws TypeError for an operation that has a field of one name in two parts: as arguments they would be one.
+ * Makes the tools of a table, in its order. An operation of bytes, in or out, has no tool. ⏎ @throws TypeError for an
+ * operation with one field name in two parts: as arguments they would be one.
  */
 export function adminToolsOf(table: AdminOperationTable): readonly AdminTool[] {
   return Object.values(table)
@@ -78,7 +81,7 @@ function toolOf(operation: AdminOperation): AdminTool {
 function descriptionOf(operation: AdminOperation, input: z.ZodObject): McpTool {
   const { name, summary, description, method, audit, destructive = false } = operation;
   return {
-    // Names of operations hold no underscore, so that no two of them meet here.
+    // Names of operations hold no underscore, so that no two collide.
     name: name.replaceAll('.', '_'),
     title: summary,
     description: description === undefined ? summary : `${summary}. ${description}`,
@@ -96,7 +99,7 @@ function conditionsOf(
   operation: AdminOperation,
 ): CallConditions {
   const conditions = readCallMeta(meta);
-  // A condition that nobody would check is refused, and so is a key that nobody would keep.
+  // A condition that is not checked is refused, and so is a key without a stored answer.
   if (conditions.ifMatch !== undefined && !takesIfMatch(operation))
     throw malformedMeta(MCP_META.ifMatch, 'is not looked at by this tool');
   if (conditions.idempotencyKey !== undefined && !takesIdempotencyKey(operation))

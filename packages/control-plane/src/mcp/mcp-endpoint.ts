@@ -7,10 +7,9 @@ import { answerOtherMethod, readJsonObject, requireOwnAddress } from '@freehold/
 import { type Actor, type HostAdmin, mayCall } from '@freehold/directory';
 import { answerMcp, type ToolAnswer, type ToolCall } from '@freehold/operations/mcp';
 import type { Context, Hono } from 'hono';
-import type { AdmitActor, ControlPlaneEnv, IncidentPlace } from '../app.ts';
 import { type AdminOperationTable, answerForm } from '../declared/operations.ts';
-import { COMMON_HEADERS } from '../http/answer.ts';
-import { authenticate } from '../http/authenticate.ts';
+import type { AdmitActor, ControlPlaneEnv, IncidentPlace } from '../http/env.ts';
+import { authenticate, COMMON_HEADERS } from '../http/serve.ts';
 import { mcpMetadataUrl } from '../oauth/metadata.ts';
 import { CONTROL_PLANE_INFO } from '../openapi/document.ts';
 import { type AdminTool, adminToolsOf } from './admin-tools.ts';
@@ -32,7 +31,7 @@ export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
   const tools = adminToolsOf(deps.operations);
   app.post(PATH, async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.origin(), hostnames: deps.hostnames });
-    // Tokens only: a browser's session is for our own pages, and nobody reads a stranger's message.
+    // Tokens only: a session is for our own pages. The message is read after that.
     const actor = await authenticate(c.req.raw, {
       hostAdmin: deps.hostAdmin,
       challenge: () => `, resource_metadata="${mcpMetadataUrl(deps.origin())}"`,
@@ -81,7 +80,7 @@ function problemOf(c: Context<ControlPlaneEnv>, thrown: unknown, deps: McpDeps):
   return toProblem(publicError(thrown), requestId);
 }
 
-/** Through the declared schema, so that a field nobody declared never leaves. */
+/** Passes a value through the declared schema, so that an undeclared field never leaves. */
 function declaredValue({ operation }: AdminTool, status: number, value: unknown): unknown {
   const parsed = answerForm(operation, status, value).safeParse(value);
   if (parsed.success) return parsed.data;

@@ -5,17 +5,23 @@
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { MemberActor } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
-import type { ControlPlaneEnv } from '../app.ts';
+import type { ControlPlaneEnv } from '../http/env.ts';
 import { html, pageResponse } from '../staff/page.ts';
 import { RETURN_BYTES_MAX, signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
-import { clientName, holdsAnswer, isLoopbackRedirect } from './clients.ts';
-import { parametersOf, readForm } from './form.ts';
 import { isOwnResource } from './metadata.ts';
-import { OAuthError, type OAuthErrorCode } from './oauth-error.ts';
+import {
+  clientName,
+  holdsAnswer,
+  isLoopbackRedirect,
+  OAuthError,
+  type OAuthErrorCode,
+  parametersOf,
+  readForm,
+} from './requests.ts';
 
 const PATH = '/oauth/authorize';
-/** Everything of a request that is passed on to the decision. */
+/** The fields that are passed on to the decision. */
 const PASSED_ON = [
   'response_type',
   'client_id',
@@ -31,7 +37,7 @@ export interface AuthorizeDeps {
   readonly origin: () => string;
 }
 
-/** A request whose answer may be sent where it says. */
+/** A request with a known client and a safe address for the answer. */
 interface AuthorizationRequest {
   readonly client: string;
   readonly clientName: string;
@@ -51,15 +57,14 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
   });
 
   app.post(PATH, async (c) => {
-    // A consent that another site's page gives is none. Before anything is read: this session is for our own pages.
+    // The consent must come from our own page. Checked before the body is read.
     requireSameOrigin(c.req.raw.headers, deps.origin, { pageOnly: true });
     const form = await readForm(c.req.raw).catch(onPage);
     if (form instanceof Response) return form;
     return answered(c, deps, form, async (request, member, challenge) => {
-      // The session ended while the question stood there: it is asked again.
+      // The session ended while the question was open: it is asked again.
       if (!member) return redirect(signInAddress(`${PATH}?${passedOn(form)}`), 303);
-      if (form.get('decision') !== 'allow')
-        throw new OAuthError('access_denied', 'Whoever was asked said no.');
+      if (form.get('decision') !== 'allow') throw new OAuthError('access_denied', 'The member refused.');
       const { client, redirectUri } = request;
       const { code } = await deps.staff.signIns.orderCode({
         member: member.id,
@@ -80,8 +85,8 @@ type Decide = (
 ) => Promise<Response>;
 
 /**
- * Judges a request. Until client and address are known to be good, a refusal is a page: an answer sent to an address that
- * nobody vouches for would make an open redirector of us (RFC 6749, section 4.1.2.1).
+ * Judges a request. Until client and address are known to be safe, a refusal is a page: an answer to an unchecked
+ * address would make this server an open redirector (RFC 6749, section 4.1.2.1).
  */
 async function answered(
   c: Context<ControlPlaneEnv>,
@@ -112,22 +117,19 @@ function recipientOf(search: URLSearchParams): AuthorizationRequest {
   const [redirectUri, ...others] = search.getAll('redirect_uri');
   const name = clientName(client ?? null);
   if (client === undefined || name === undefined || clients.length > 0)
-    throw new OAuthError('invalid_client', 'The program that sent you here is not one that is known.');
+    throw new OAuthError('invalid_client', 'The program that sent you here is unknown.');
   if (redirectUri === undefined || others.length > 0 || !isLoopbackRedirect(redirectUri))
     throw new OAuthError(
       'invalid_request',
       'The program wants its answer sent to an address that is not on this machine (http://127.0.0.1 or http://[::1]).',
     );
   if (holdsAnswer(redirectUri))
-    throw new OAuthError(
-      'invalid_request',
-      'The program’s address holds already what only an answer may hold.',
-    );
+    throw new OAuthError('invalid_request', 'The program’s address already holds a parameter of an answer.');
   const states = search.getAll('state');
   return { client, clientName: name, redirectUri, state: states.length === 1 ? (states[0] ?? null) : null };
 }
 
-/** The PKCE challenge of a request that is right in everything else too. */
+/** The PKCE challenge of a valid request. */
 function challengeOf(search: URLSearchParams, origin: string): string {
   // RFC 8707 lets a client name several resources.
   const parameter = parametersOf(search, ['resource']);
@@ -151,7 +153,7 @@ function callback(
   const added = new URLSearchParams(Object.entries(answer));
   if (state !== null) added.set('state', state);
   added.set('iss', origin());
-  // The program's own query stays as it wrote it, byte by byte (RFC 6749, section 3.1.2).
+  // The program's own query stays byte by byte (RFC 6749, section 3.1.2).
   const joint = redirectUri.includes('?') ? '&' : '?';
   return `${redirectUri}${joint}${added}`;
 }
@@ -172,7 +174,7 @@ function consentPage(
 <p>Allow it only if you have just started it yourself.</p>
 <form method="post" action="${PATH}">${hidden}<button name="decision" value="allow">Allow</button><button name="decision" value="deny">Cancel</button></form>
 <p><small>You are ${wordsOf(member)}. <a href="${back}">Use another account</a></small></p>`,
-    // Browsers hold the redirect after a form to this too. An IPv6 address cannot be written in a policy.
+    // Browsers apply this to the redirect after a form too. A policy cannot name an IPv6 address.
     formTargets: host.startsWith('[') ? 'http:' : origin,
   });
 }

@@ -1,15 +1,15 @@
-/** What the authorization server and the resources say of themselves (RFC 8414, RFC 9728). */
+/** The metadata of the authorization server and of its resources (RFC 8414, RFC 9728). */
 import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
-import type { ControlPlaneEnv } from '../app.ts';
+import type { ControlPlaneEnv } from '../http/env.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-/** There is one: what a token may do is its owner's role. */
+/** The only scope: the owner's role decides what a token may do. */
 export const SCOPE = 'staff';
 const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 
-/** Public, and read by pages of other origins too; no credentials come along. */
+/** Public, and readable by pages of other origins; no credentials come along. */
 const HEADERS = {
   'access-control-allow-origin': '*',
   'cache-control': 'public, max-age=60',
@@ -17,27 +17,27 @@ const HEADERS = {
 };
 
 /**
- * What a 401 of the API adds to its challenge: where a program learns who issues tokens for it (RFC 9728, section 5.1).
- * Nothing where the API does not know its own name.
+ * The addition to the challenge of a 401: where a program finds the issuer of tokens (RFC 9728, section 5.1). Empty
+ * where the API does not know its own origin.
  */
 export function apiChallenge(origin: (() => string) | undefined): string {
   return origin ? `, resource_metadata="${origin()}${RESOURCE_METADATA_PATH}"` : '';
 }
 
-/** The `resource_metadata` that a 401 of the MCP endpoint points to (RFC 9728, section 5.1). */
+/** The `resource_metadata` of a 401 of the MCP endpoint (RFC 9728, section 5.1). */
 export function mcpMetadataUrl(origin: string): string {
   return `${origin}${RESOURCE_METADATA_PATH}/mcp`;
 }
 
 /**
- * Whether tokens of ours are for this resource (RFC 8707): the API as a whole, or its MCP endpoint. One that is empty
- * counts as left out (RFC 6749, section 3.1).
+ * Whether our tokens are for this resource (RFC 8707): the API, or its MCP endpoint. An empty one counts as left out
+ * (RFC 6749, section 3.1).
  */
 export function isOwnResource(resource: string, origin: string): boolean {
   return ['', origin, `${origin}/`, `${origin}/mcp`].includes(resource);
 }
 
-/** Mounts the documents. Without staff there is no authorization server, and the resources name none. */
+/** Mounts the documents. Without staff there is no authorization server for the resources to name. */
 export function mountOAuthMetadata(
   app: Hono<ControlPlaneEnv>,
   { origin, issuesTokens }: { readonly origin: () => string; readonly issuesTokens: boolean },

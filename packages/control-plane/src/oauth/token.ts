@@ -1,25 +1,34 @@
-/** Where programs get and give back tokens: `/oauth/token`, `/oauth/device_authorization` and `/oauth/revoke`. */
+/**
+ * The endpoints at which programs get and revoke tokens: `/oauth/token`, `/oauth/device_authorization` and
+ * `/oauth/revoke`.
+ */
 import { PlatformError } from '@freehold/contracts';
 import { answerOtherMethod } from '@freehold/contracts/http';
-import type { GrantedToken, StaffDoor } from '@freehold/directory';
+import type { GrantedToken, StaffSignIns } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
-import type { ControlPlaneEnv } from '../app.ts';
-import { tooManyCalls } from '../http/rate-limit.ts';
-import { senderOfCall } from '../http/rate-limit-anonymous.ts';
-import { clientName } from './clients.ts';
-import { makeDeviceLimiter, type SourceOfCodes, sourceOfCodes } from './device-limit.ts';
-import { type Parameters, parametersOf, readForm } from './form.ts';
+import type { ControlPlaneEnv } from '../http/env.ts';
+import { senderOfCall, tooManyCalls } from '../http/rate-limit.ts';
+import { makeDeviceLimiter, type SourceOfCodes, sourceOfCodes } from './device.ts';
 import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
-import { OAuthError, oauthErrorResponse, programRefusal, TOKEN_HEADERS } from './oauth-error.ts';
+import {
+  clientName,
+  OAuthError,
+  oauthErrorResponse,
+  type Parameters,
+  parametersOf,
+  programRefusal,
+  readForm,
+  TOKEN_HEADERS,
+} from './requests.ts';
 
 export interface TokenDeps {
-  readonly signIns: StaffDoor;
+  readonly signIns: StaffSignIns;
   readonly origin: () => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** One request from a program, after it said who it is. */
+/** One request of a known program. */
 interface ProgramRequest {
   readonly client: string;
   readonly source: SourceOfCodes;
@@ -30,13 +39,13 @@ interface ProgramRequest {
 type Endpoint = (request: ProgramRequest, c: Context<ControlPlaneEnv>) => Promise<Response>;
 
 export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps): void {
-  const { signIns: door, origin, now } = deps;
+  const { signIns, origin, now } = deps;
   const tooManyCodes = makeDeviceLimiter(now);
   /** @throws PlatformError `rate_limited`. */
   const countCode = (c: Context<ControlPlaneEnv>, source: SourceOfCodes): void => {
     const tooMany = c.env?.uncounted ? null : tooManyCodes(source);
     if (!tooMany) return;
-    // The headers say which allowance is used up.
+    // The headers name the exhausted allowance.
     c.set('limit', tooMany.limit);
     c.set('allowance', tooMany.allowance);
     throw tooManyCalls(tooMany.allowance);
@@ -45,7 +54,7 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
     '/oauth/token': async (request) => tokenResponse(await grantOf(deps, request), deps),
     '/oauth/device_authorization': async ({ client, source }, c) => {
       countCode(c, source);
-      const { deviceCode, userCode, expiresInMs, intervalMs } = await door.startDevice({ client, source });
+      const { deviceCode, userCode, expiresInMs, intervalMs } = await signIns.startDevice({ client, source });
       return Response.json(
         {
           device_code: deviceCode,
@@ -61,10 +70,10 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
     '/oauth/revoke': async ({ parameter, requestId }) => {
       const secret = parameter('token');
       if (secret === null) throw new OAuthError('invalid_request', 'The token is missing.');
-      // Whichever program says that it asks. RFC 7009, section 2.1, wants the one that the token was made for; public
-      // clients prove nothing with their name, and whoever found a token that leaked has to be able to end it.
-      await door.revoke({ secret, requestId });
-      // Also for a token that is unknown: whoever asks has what they want (RFC 7009, section 2.2).
+      // Any program may ask. RFC 7009, section 2.1, wants the client of the token; but a public client proves nothing
+      // by its name, and the finder of a leaked token must be able to end it.
+      await signIns.revoke({ secret, requestId });
+      // Also for an unknown token, which does not work either (RFC 7009, section 2.2).
       return new Response(null, { status: 200, headers: TOKEN_HEADERS });
     },
   };
@@ -85,7 +94,7 @@ async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps
   const form = await readForm(c.req.raw);
   const parameter = parametersOf(form, ['resource']);
   const client = parameter('client_id');
-  // A public client has nothing to prove, and what it shows all the same is a misunderstanding.
+  // A public client has no secret: one that shows a secret is mistaken.
   const shows = c.req.raw.headers.has('authorization') || parameter('client_secret') !== null;
   if (client === null || clientName(client) === undefined || shows)
     throw new OAuthError(
@@ -98,7 +107,7 @@ async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps
 }
 
 async function grantOf(
-  { signIns: door }: TokenDeps,
+  { signIns }: TokenDeps,
   { client, parameter, requestId }: ProgramRequest,
 ): Promise<GrantedToken> {
   const required = (name: string): string => {
@@ -108,7 +117,7 @@ async function grantOf(
   };
   const grantType = required('grant_type');
   if (grantType === 'authorization_code') {
-    const outcome = await door.redeemCode({
+    const outcome = await signIns.redeemCode({
       code: required('code'),
       redirectUri: required('redirect_uri'),
       verifier: required('code_verifier'),
@@ -120,15 +129,15 @@ async function grantOf(
   }
   if (grantType !== DEVICE_GRANT)
     throw new OAuthError('unsupported_grant_type', 'This grant_type is not given here.');
-  const outcome = await door.pollDevice({ deviceCode: required('device_code'), client, requestId });
+  const outcome = await signIns.pollDevice({ deviceCode: required('device_code'), client, requestId });
   if ('token' in outcome) return outcome.token;
   throw new OAuthError(outcome.refused, DEVICE_WORDS[outcome.refused]);
 }
 
 const DEVICE_WORDS = {
-  authorization_pending: 'Nobody has decided yet.',
+  authorization_pending: 'No decision was made yet.',
   slow_down: 'Wait five seconds longer between requests.',
-  access_denied: 'Whoever was asked said no.',
+  access_denied: 'The member refused.',
   expired_token: 'The time for a decision is over.',
   invalid_grant: 'The device code is unknown, used, or not of this program.',
 } as const;

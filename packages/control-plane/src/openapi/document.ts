@@ -20,7 +20,6 @@ import {
   textHeader,
 } from '@freehold/operations/openapi';
 import { z } from 'zod';
-import { strictInput } from '../declared/input.ts';
 import {
   type AdminOperationTable,
   answersEvents,
@@ -31,23 +30,22 @@ import {
   isPlanStatus,
   isUnsafe,
   isValidated,
+  problemCodes,
   routesOf,
+  strictInput,
+  successStatuses,
   takesIdempotencyKey,
   takesIfMatch,
 } from '../declared/operations.ts';
-import { problemCodes, successStatuses } from '../declared/statuses.ts';
-import { itemAddressOf } from '../http/answer.ts';
-import { EVENT_STREAM } from '../http/events.ts';
-import { connectPaths, PLATFORM_SECRET_SCHEME } from './connect-paths.ts';
-import { withLimits } from './limits.ts';
+import { itemAddressOf } from '../http/serve.ts';
+import { EVENT_STREAM } from '../http/streams.ts';
+import { counted, RATE_LIMIT_HEADERS, withLimits } from './limits.ts';
 import { oauthPaths } from './oauth-paths.ts';
-import { PATH_PARAMETERS } from './parameters.ts';
-import { counted, RATE_LIMIT_HEADERS } from './rate-limit-headers.ts';
-import { SERVICE_TAGS, servicePaths } from './service-paths.ts';
+import { PATH_PARAMETERS, TAG_DESCRIPTIONS } from './parts.ts';
+import { connectPaths, PLATFORM_SECRET_SCHEME, SERVICE_TAGS, servicePaths } from './service-paths.ts';
 import { staffPaths } from './staff-paths.ts';
-import { TAG_DESCRIPTIONS } from './tags.ts';
 
-/** What the document says about the service as a whole. */
+/** The part of the document about the service as a whole. */
 export interface OpenApiInfo {
   readonly title: string;
   readonly version: string;
@@ -166,11 +164,11 @@ function descriptionOf(operation: AdminOperation): string {
   return `${operation.description ?? `${operation.summary}.`}\n\n${who.join(', and ')}.${log}`;
 }
 
-/** Whom of the staff, and so whose service tokens: see `docs/staff.md`. */
+/** The staff, and the service tokens that they own, for each access: see `docs/staff.md`. */
 const STAFF_WORDS = {
   read: 'For staff and service tokens',
-  operate: 'For staff who are admins or operators and service tokens whose owner is (or that nobody owns)',
-  administer: 'For staff who are admins and service tokens whose owner is (or that nobody owns)',
+  operate: 'For staff who are admins or operators, and for service tokens of such owners or without an owner',
+  administer: 'For staff who are admins, and for service tokens of such owners or without an owner',
 } as const;
 
 function headerParameters(operation: AdminOperation): Part[] {
@@ -247,7 +245,7 @@ function contentOf(operation: AdminOperation, status: number): Part {
   if (!bytes)
     return {
       'application/json': { schema: pageForm(operation) },
-      // A stream is one long text to OpenAPI 3.1, which cannot say what its events are: they are in an extension, by name.
+      // OpenAPI 3.1 sees a stream as one long text and cannot describe its events: an extension lists them by name.
       ...(answersEvents(operation) && status === eventsStatus(operation)
         ? { [EVENT_STREAM]: { schema: { type: 'string' }, 'x-events': eventForms(operation) } }
         : {}),
@@ -272,7 +270,7 @@ function pageForm(operation: AdminOperation): z.ZodType {
 const SUCCESS: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Begun: the address in Location says how it gets on.',
+  202: 'Begun: the address in Location shows its progress.',
   204: 'Done; there is nothing to show.',
   304: 'Unchanged since the version in If-None-Match.',
 };
@@ -294,7 +292,7 @@ function responseHeaders(operation: AdminOperation, status: number, operations: 
   };
 }
 
-/** The headers in which an answer of bytes says what its output declares. */
+/** The headers of an answer of bytes, with the fields of its output. */
 function bytesHeaders({ output, bytes }: AdminOperation): Part {
   if (!bytes) return {};
   const { properties = {} } = z.toJSONSchema(output, { io: 'output' });

@@ -1,15 +1,16 @@
 /**
- * Limits that hold and that a schema does not say by itself: how long a text can be that matches its pattern, and how
- * wide an integer is. Whoever generates code or checks requests by the document is told them too.
+ * Limits in the document. Of texts and integers: limits that hold without being in the schema, for generated code and
+ * request checks. Of calls: the headers and answers of a rate limit.
  */
 import type { JsonSchema } from '@freehold/contracts/http';
+import { headerReferences, type Part, PROBLEM_CONTENT, textHeader } from '@freehold/operations/openapi';
 
-/** Keywords whose value is data, in which nothing is a schema. */
+/** Keywords whose value is data and no schema. */
 const DATA_KEYWORDS: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
 const INT32_MAX = 2 ** 31 - 1;
 const INT32_MIN = -(2 ** 31);
 
-/** A copy of a document, or of a part of it, in which every schema says its limits. */
+/** Copies a document, or a part of it, with the limits in every schema. */
 export function withLimits<T>(part: T): T {
   if (Array.isArray(part)) return part.map(withLimits) as T;
   if (typeof part !== 'object' || part === null) return part;
@@ -32,9 +33,9 @@ function limitsOf({ type, pattern, maxLength, format, minimum, maximum }: JsonSc
 }
 
 /**
- * How many characters a text has at most that matches a pattern as a whole; infinite where there is no end, or where the
- * pattern is not bound to both ends of the text. Of the syntax of ECMA-262, backreferences are not understood.
- * @throws TypeError for a group that is never closed.
+ * The length of the longest text that matches a pattern as a whole. Infinite for an unbounded pattern, and for one
+ * without anchors at both ends. Of the syntax of ECMA-262, backreferences are not supported. ⏎ @throws TypeError for a
+ * group that is never closed.
  */
 export function longestMatch(pattern: string): number {
   const source = { pattern, at: 0 };
@@ -48,7 +49,7 @@ interface Source {
   at: number;
 }
 
-/** Alternatives, as far as the end of their group. At the top each of them has to hold both ends of the text. */
+/** The alternatives up to the end of their group. At the top each one needs both anchors. */
 function longestOf(source: Source, isTop: boolean): number {
   let longest = 0;
   for (;;) {
@@ -93,11 +94,85 @@ function quantifier(source: Source): number {
   return Number(most ?? least);
 }
 
-/** What matches at the present place, which is then behind it; null when nothing does. */
+/** Takes the match at the present place and moves behind it; null without one. */
 function take(source: Source, form: RegExp): string | null {
   form.lastIndex = source.at;
   const found = form.exec(source.pattern)?.[0];
   if (found === undefined) return null;
   source.at += found.length;
   return found;
+}
+
+/** `components.headers`. */
+export const RATE_LIMIT_HEADERS = {
+  RateLimit: textHeader(
+    'The rest of the caller’s allowance: `r` calls that may follow at once, and `t` seconds until all of them are back. On every answer to a known caller; for an anonymous one, on refusals and where no credential is needed, counted by network address.',
+    '^"calls";r=[0-9]{1,9};t=[0-9]{1,9}$',
+  ),
+  'RateLimit-Policy': textHeader(
+    'The caller’s limit: `q` calls in a window of `w` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    '^"calls";q=[0-9]{1,9};w=[0-9]{1,9}$',
+  ),
+} as const satisfies Part;
+
+/** The headers of a counted answer. */
+export const COUNTED = headerReferences(Object.keys(RATE_LIMIT_HEADERS));
+
+type Problem = { readonly headers: Part; readonly content: Part };
+
+/** Adds the headers to every problem; to a 401 also the page for a browser. */
+export function counted(problems: Part): Part {
+  return Object.fromEntries(
+    Object.entries(problems as Readonly<Record<string, Problem>>).map(([name, problem]) => {
+      const headers = { ...problem.headers, ...COUNTED };
+      const content = name === 'Problem401' ? { ...problem.content, ...PAGE } : problem.content;
+      return [name, { ...problem, headers, content }];
+    }),
+  );
+}
+
+const PAGE: Part = { 'text/html': { schema: { type: 'string' } } };
+
+/**
+ * Adds to `paths` the counting of anonymous senders: the headers in every answer, and a refusal that is a page for a
+ * browser and a problem for software, unless the address declares another.
+ */
+export function countedPaths<P extends Readonly<Record<string, Readonly<Record<string, Part>>>>>(
+  paths: P,
+  isCounted: (path: string) => boolean = () => true,
+): Record<string, Record<string, Part>> {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [
+      path,
+      isCounted(path) ? mapValues(methods, countedOperation) : methods,
+    ]),
+  );
+}
+
+/** @param content the form of the refusal at this address. */
+export function tooMany(content: Part = { ...PAGE, ...PROBLEM_CONTENT }): Part {
+  const headers = { ...headerReferences(['X-Request-Id', 'Retry-After']), ...COUNTED };
+  return { description: 'Too many calls; Retry-After says when to try again.', headers, content };
+}
+
+function countedOperation(operation: Part): Part {
+  const responses = operation.responses as Readonly<Record<string, Part>>;
+  return {
+    ...operation,
+    responses: { ...mapValues(responses, withHeaders), 429: responses[429] ?? tooMany() },
+  };
+}
+
+/** A reference leads to a problem, which has the headers already. */
+function withHeaders(response: Part): Part {
+  return '$ref' in response
+    ? response
+    : { ...response, headers: { ...(response.headers as Part), ...COUNTED } };
+}
+
+function mapValues(
+  parts: Readonly<Record<string, Part>>,
+  change: (part: Part) => Part,
+): Record<string, Part> {
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, change(part)]));
 }

@@ -1,19 +1,10 @@
-/** Where programs of the staff get their tokens, and the tools for them, as the document lists them. */
+/** The addresses at which programs of the staff get tokens, and the endpoint of their tools, in the document. */
 import { type Part, PROBLEM_CONTENT } from '@freehold/operations/openapi';
-import { COUNTED, countedPaths, tooMany } from './rate-limit-headers.ts';
-import {
-  answerOf,
-  formBody,
-  json,
-  page,
-  problems,
-  redirect,
-  servicePath,
-  textParameter,
-} from './service-parts.ts';
+import { COUNTED, countedPaths, tooMany } from './limits.ts';
+import { answerOf, formBody, json, page, problems, redirect, servicePath, textParameter } from './parts.ts';
 
 const tag = 'Programs';
-/** As long as a form of these endpoints may be. */
+/** The limit of a form of these endpoints. */
 const FORM_CHARS_MAX = 16 * 1024;
 
 const text = (description: string, more: Part = {}): Part & { readonly description: string } => ({
@@ -26,10 +17,10 @@ const text = (description: string, more: Part = {}): Part & { readonly descripti
 const AUTHORIZATION = {
   response_type: text('code'),
   client_id: text('The program'),
-  redirect_uri: text('Where it waits: an address of 127.0.0.1 or [::1]'),
+  redirect_uri: text('The address of the program’s answer: of 127.0.0.1 or [::1]'),
   code_challenge: text('By the method S256', { pattern: '^[A-Za-z0-9_-]{43}$' }),
   code_challenge_method: text('S256'),
-  state: text('Handed back as it is'),
+  state: text('Returned as it is'),
   resource: text('This API, or its /mcp'),
 };
 const CODE = text('What the program shows, eight letters', { maxLength: 20 });
@@ -50,7 +41,7 @@ function programPaths(): Record<string, Record<string, Part>> {
         parameters: Object.entries(AUTHORIZATION).map(([name, about]) => textParameter('query', name, about)),
         responses: {
           200: page('The question.'),
-          302: redirect('To the sign-in, or back to the program with what is wrong.'),
+          302: redirect('To the sign-in, or back to the program with the error.'),
           400: page('There is no address to send the refusal to.'),
         },
       }),
@@ -65,7 +56,7 @@ function programPaths(): Record<string, Record<string, Part>> {
           'redirect_uri',
         ]),
         responses: {
-          303: redirect('Back to the program, with a code or with what is wrong.'),
+          303: redirect('Back to the program, with a code or with the error.'),
           400: page('There is no address to send the refusal to.'),
           ...problems(403),
         },
@@ -77,10 +68,10 @@ function programPaths(): Record<string, Record<string, Part>> {
         description: 'RFC 6749, section 4.1.3, and RFC 8628, section 3.4.',
         fields: {
           grant_type: text('authorization_code, or urn:ietf:params:oauth:grant-type:device_code'),
-          code: text('What the authorization endpoint gave out'),
-          redirect_uri: text('The one that the code was sent to'),
-          code_verifier: text('What the challenge was made of', { pattern: '^[A-Za-z0-9\\-._~]{43,128}$' }),
-          device_code: text('What the device authorization endpoint gave out'),
+          code: text('The code of the authorization endpoint'),
+          redirect_uri: text('The address that the code was sent to'),
+          code_verifier: text('The verifier of the challenge', { pattern: '^[A-Za-z0-9\\-._~]{43,128}$' }),
+          device_code: text('The code of the device authorization endpoint'),
           resource: AUTHORIZATION.resource,
         },
         required: ['grant_type'],
@@ -98,8 +89,8 @@ function programPaths(): Record<string, Record<string, Part>> {
     },
     '/oauth/revoke': {
       post: tokenEndpoint('service.revoke', {
-        summary: 'Give a token back',
-        description: 'RFC 7009. A token that is unknown is no fault: it does not work either way.',
+        summary: 'Revoke a token',
+        description: 'RFC 7009. An unknown token is no fault: it does not work either way.',
         fields: { token: text('The token'), token_type_hint: text('Ignored: there is one kind') },
         required: ['token'],
         answer: { description: 'It does not work any more.' },
@@ -121,7 +112,7 @@ function programPaths(): Record<string, Record<string, Part>> {
         tag,
         requestBody: formBody({ user_code: CODE, decision: text('look, approve or deny') }, ['user_code']),
         responses: {
-          200: page('What became of it.'),
+          200: page('The result of the decision.'),
           303: redirect('To the sign-in.'),
           400: page('The code does not work.'),
           ...problems(403),
@@ -155,11 +146,11 @@ function programPaths(): Record<string, Record<string, Part>> {
             },
             COUNTED,
           ),
-          202: { description: 'A notification was taken; there is nothing to say.', headers: COUNTED },
+          202: { description: 'A notification was taken; it has no answer.', headers: COUNTED },
           400: rpcRefusal('It is not a message.'),
           404: rpcRefusal('There is no such method.'),
-          406: rpcRefusal('The caller takes no answer that there is.'),
-          // What we refuse before the protocol sees it is a problem; what the protocol refuses is its own.
+          406: rpcRefusal('The caller accepts no available answer.'),
+          // A refusal before the protocol is a problem; the protocol has refusals of its own.
           415: answerOf(
             'It is not JSON.',
             { ...PROBLEM_CONTENT, 'application/json': { schema: { type: 'object' } } },
@@ -191,7 +182,7 @@ function tokenEndpoint(
     responses: {
       200: answer,
       400: oauthRefusal('Refused.'),
-      401: oauthRefusal('The program is not one that is known.'),
+      401: oauthRefusal('The program is unknown.'),
       429: tooMany(OAUTH_REFUSAL),
     },
   });

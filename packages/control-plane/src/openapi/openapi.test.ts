@@ -8,10 +8,8 @@ import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
 import type { AdminOperationTable } from '../declared/operations.ts';
 import { openApiDocument } from './document.ts';
-import { PATH_PARAMETERS } from './parameters.ts';
+import { openApiText, PATH_PARAMETERS, TAG_DESCRIPTIONS } from './parts.ts';
 import { SERVICE_TAGS } from './service-paths.ts';
-import { TAG_DESCRIPTIONS } from './tags.ts';
-import { openApiText } from './text.ts';
 
 const sample = openApiDocument(sampleOperations);
 

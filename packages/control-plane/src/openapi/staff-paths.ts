@@ -1,27 +1,18 @@
-/** The addresses at which staff and builders sign in and out with a browser, as the document lists them (spec 4.1). */
+/** The addresses of the sign-in and sign-out of staff and builders with a browser, in the document (spec 4.1). */
 import { type Part, PROBLEM_CONTENT } from '@freehold/operations/openapi';
-import { COUNTED, countedPaths } from './rate-limit-headers.ts';
-import {
-  answerOf,
-  formBody,
-  json,
-  page,
-  problems,
-  redirect,
-  servicePath,
-  textParameter,
-} from './service-parts.ts';
+import { COUNTED, countedPaths } from './limits.ts';
+import { answerOf, formBody, json, page, problems, redirect, servicePath, textParameter } from './parts.ts';
 
 const tag = 'Sign-in';
-/** Nobody sends an address that is longer: browsers and proxies cut it off. */
+/** Longer addresses are cut off by browsers and proxies. */
 const ADDRESS_CHARS_MAX = 2000;
 const cookie = { 'Set-Cookie': { description: 'The session, or its end.', schema: { type: 'string' } } };
 const returnTo = textParameter('query', 'returnTo', {
-  description: 'Where to go afterwards: a path of this origin',
+  description: 'The place to return to: a path of this origin',
   maxLength: ADDRESS_CHARS_MAX,
 });
 
-/** Where strangers are counted; of the issuer's own calls, and where a credential is shown, only refused ones are. */
+/** Addresses with a credential, and those of the issuer: only refusals are counted there. */
 const UNCOUNTED: readonly string[] = ['/', '/auth/me', '/api/auth/backchannel-logout'];
 
 export function staffPaths(): Record<string, Record<string, Part>> {
@@ -65,7 +56,7 @@ function signInPaths(): Record<string, Record<string, Part>> {
       get: browserStep('service.sign-in-callback', {
         summary: 'Take the issuer’s answer',
         description:
-          'Register this address at the issuer as the redirect URI. Who is not on the roster is told so, and is not signed in.',
+          'Register this address at the issuer as the redirect URI. A person who is not on the roster is refused with a page.',
         parameters: ['state', 'code', 'error', 'error_description', 'iss'].map((name) =>
           textParameter('query', name, {
             description: 'As RFC 6749, section 4.1.2, and RFC 9207 have it',
@@ -80,7 +71,7 @@ function signInPaths(): Record<string, Record<string, Part>> {
         operationId: 'service.backchannel-logout',
         summary: 'End sessions because the issuer says so',
         description:
-          'For the issuer (OpenID Connect Back-Channel Logout 1.0); its signature is what lets it in.',
+          'For the issuer (OpenID Connect Back-Channel Logout 1.0); its signature is the credential.',
         tag,
         requestBody: formBody({ logout_token: { description: 'A signed logout token', maxLength: 16_384 } }, [
           'logout_token',
@@ -147,7 +138,7 @@ const ME = {
     role: {
       ...nullableText,
       description:
-        'Of a member of the roster, and of whoever owns a service token; null for a push token, and for a service token that nobody owns',
+        'Of a member of the roster, and of the owner of a service token; null for a push token, and for a service token without an owner',
     },
     tenant: { ...nullableText, description: 'Of a builder; otherwise null' },
   },

@@ -4,6 +4,6 @@
  */
 import { adminOperations } from '@freehold/directory/declarations';
 import { openApiDocument } from './document.ts';
-import { openApiText } from './text.ts';
+import { openApiText } from './parts.ts';
 
 console.log(openApiText(openApiDocument(adminOperations)).trimEnd());

@@ -1,4 +1,6 @@
-/** The plain pages that staff see on the control plane's own host: our words, everything else escaped, and no script. */
+/**
+ * The plain pages for staff on the control plane's own host: constant texts, everything else escaped, and no script.
+ */
 import { createHash } from 'node:crypto';
 
 const STYLE =
@@ -16,7 +18,7 @@ export interface Html {
   readonly html: string;
 }
 
-/** HTML with whatever is put into it escaped, unless it is HTML itself. */
+/** HTML in which every value is escaped, unless it is HTML itself. */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | Html | readonly Html[])[]
@@ -35,11 +37,13 @@ export interface Page {
   readonly body: Html;
   /** Default: 200. */
   readonly status?: number;
-  /** Where forms may lead beside here, redirects included, as sources of a content security policy. Default: nowhere. */
+  /**
+   * Sources of a content security policy to which forms may lead beside this host, redirects included. Default: none.
+   */
   readonly formTargets?: string;
 }
 
-/** A page that nobody may frame, keep, or learn the address of. */
+/** A page that cannot be framed, is not stored, and sends no Referer. */
 export function pageResponse({ title, body, status = 200, formTargets = '' }: Page): Response {
   const { html: text } =
     html`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${{ html: STYLE }}</style><main><h1>${title}</h1>${body}</main></html>`;

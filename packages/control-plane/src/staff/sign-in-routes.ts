@@ -1,23 +1,24 @@
-/** Where staff and builders sign in and out on the control plane's own host (spec 4.1), and who they are then. */
+/**
+ * The sign-in and sign-out of staff and builders on the control plane's own host (spec 4.1), and the pages of
+ * refusals.
+ */
 import { PlatformError } from '@freehold/contracts';
-import { answerOtherMethod } from '@freehold/contracts/http';
+import { answerOtherMethod, wantsPage } from '@freehold/contracts/http';
 import { type Actor, memberBehind, type SignInRefusal } from '@freehold/directory';
 import type { RosterRole } from '@freehold/directory/declarations';
 import type { Hono } from 'hono';
-import type { AdmitActor, ControlPlaneEnv } from '../app.ts';
-import { COMMON_HEADERS } from '../http/answer.ts';
-import { type Authentication, authenticate } from '../http/authenticate.ts';
-import { apiChallenge } from '../oauth/metadata.ts';
+import type { AdmitActor, ControlPlaneEnv } from '../http/env.ts';
+import { type Authentication, authenticate, COMMON_HEADERS } from '../http/serve.ts';
 import { html, pageResponse } from './page.ts';
 import { type StaffOptions, staffOf, wordsOf } from './staff-options.ts';
 
-/** Spec 4.1: the addresses of component B, which its cookies are bound to. */
+/** Spec 4.1: the addresses of component B, to which its cookies are bound. */
 const SIGN_IN_PATHS = ['/api/auth/login', '/api/auth/callback', '/api/auth/logout'];
 const BACKCHANNEL_PATH = '/api/auth/backchannel-logout';
-/** The same under the names that people type. */
+/** The same as short addresses for people. */
 const SHORT_PATHS = ['/auth/login', '/auth/logout'];
 
-/** What component B keeps of a place to return to, in bytes; one that is longer it leaves out. */
+/** The bound of component B on a return address, in bytes; it leaves out a longer one. */
 export const RETURN_BYTES_MAX = 512;
 
 /** The address of the sign-in page that leads back to a place on this host. */
@@ -30,13 +31,13 @@ export function mountSignInRoutes(
   staff: StaffOptions,
   authentication: Authentication & { readonly admit: AdmitActor },
 ): void {
-  const { signIns: door } = staff;
+  const { signIns } = staff;
   const relyingParty = () => {
     const found = staff.relyingParty();
     if (found) return found;
     throw new PlatformError(
       'unavailable',
-      'Nobody can sign in here: no issuer is configured for the staff.',
+      'There is no sign-in here: no issuer is configured for the staff.',
       {
         reason: 'no_issuer',
       },
@@ -48,19 +49,19 @@ export function mountSignInRoutes(
       let refused: SignInRefusal | null = null;
       const response = await relyingParty().handle(c.req.raw, {
         admit: async ({ session, previous, ...arrived }) => {
-          const outcome = await door.signIn({ ...session, ...arrived, requestId: c.var.requestId });
+          const outcome = await signIns.signIn({ ...session, ...arrived, requestId: c.var.requestId });
           if ('refused' in outcome) refused = outcome.refused;
-          else if (previous) await door.signOut({ sid: previous.sid });
+          else if (previous) await signIns.signOut({ sid: previous.sid });
           return refused === null;
         },
-        signedOut: ({ sid }) => door.signOut({ sid }),
+        signedOut: ({ sid }) => signIns.signOut({ sid }),
       });
       return refused === null ? response : refusalPage(refused, staff, response);
     });
   }
 
   app.all(BACKCHANNEL_PATH, (c) =>
-    relyingParty().handleBackchannelLogout(c.req.raw, (ended) => door.endSessions(ended)),
+    relyingParty().handleBackchannelLogout(c.req.raw, (ended) => signIns.endSessions(ended)),
   );
 
   for (const path of SHORT_PATHS) {
@@ -72,8 +73,7 @@ export function mountSignInRoutes(
   }
 
   app.get('/auth/me', async (c) => {
-    const challenge = (): string => apiChallenge(authentication.origin);
-    const actor = await authenticate(c.req.raw, { ...authentication, challenge });
+    const actor = await authenticate(c.req.raw, authentication);
     authentication.admit(c, actor);
     const { kind, id, name } = actor;
     const role = roleOf(actor);
@@ -96,7 +96,7 @@ export function mountSignInRoutes(
 }
 
 /**
- * What somebody on the roster is there; of a service token, what its owner is. Null for the operator's own tokens, which
+ * The role of a member of the roster; of a service token, that of its owner. Null for the operator's own tokens, which
  * may do everything, and for push tokens.
  */
 function roleOf(actor: Actor): RosterRole | null {
@@ -104,7 +104,7 @@ function roleOf(actor: Actor): RosterRole | null {
   return actor.kind === 'staff' || actor.kind === 'service' ? (actor.role ?? null) : null;
 }
 
-/** Says whom to ask, and nothing of who is on the roster. The relying party's own answer clears its cookies. */
+/** Names the contact, and nothing of the roster. The relying party's own answer clears its cookies. */
 function refusalPage(
   refused: SignInRefusal,
   { contact = 'an admin of this platform' }: StaffOptions,
@@ -121,5 +121,50 @@ function refusalPage(
     body: html`${why}<p><a href="/api/auth/login?switch">Use another account</a></p><p><small>Code: <code>${refused}</code></small></p>`,
   });
   for (const cookie of answered.headers.getSetCookie()) page.headers.append('set-cookie', cookie);
+  return page;
+}
+
+/**
+ * The page of a 401 with a link to the sign-in, because a browser cannot answer a challenge for a bearer token; the
+ * header stays for other clients (RFC 9110, section 15.5.2). A link and no redirect: a person who comes back from the
+ * issuer without a valid session would be redirected in a loop. ⏎ @returns null for software, for a token that was
+ * refused, for other methods, and without a sign-in.
+ */
+export function signInPage(
+  request: Request,
+  error: PlatformError,
+  staff: StaffOptions | undefined,
+): Response | null {
+  const { method, headers, url } = request;
+  if (error.code !== 'unauthenticated' || (method !== 'GET' && method !== 'HEAD') || !wantsPage(headers))
+    return null;
+  if (headers.has('authorization') || !staff?.relyingParty()) return null;
+  const { pathname, search } = new URL(url);
+  const back = pathname.length + search.length > RETURN_BYTES_MAX ? '/' : pathname + search;
+  return withHeaders(
+    pageResponse({
+      title: 'Sign in first',
+      status: error.status,
+      body: html`<p>This is for the staff of the platform and the builders of its tenants. <a href="${signInAddress(back)}">Sign in</a> to go on.</p><p><small>A program sends a token instead: <code>Authorization: Bearer …</code>. <a href="/docs">The reference</a> says more.</small></p>`,
+    }),
+    error,
+  );
+}
+
+/** The page of a 429; null for software. */
+export function tooManyPage(request: Request, error: PlatformError): Response | null {
+  if (!wantsPage(request.headers)) return null;
+  return withHeaders(
+    pageResponse({
+      title: 'Too many requests',
+      status: error.status,
+      body: html`<p>${error.message} All requests from your network address are counted together.</p>`,
+    }),
+    error,
+  );
+}
+
+function withHeaders(page: Response, { headers = {} }: PlatformError): Response {
+  for (const [name, value] of Object.entries(headers)) page.headers.set(name, value);
   return page;
 }

@@ -2,9 +2,15 @@
 import { PROBLEMS, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { expect } from 'vitest';
-import { answerForm, answersEvents, eventForms, eventsStatus } from '../../src/declared/operations.ts';
-import { problemCodes, successStatuses } from '../../src/declared/statuses.ts';
-import { EVENT_STREAM } from '../../src/http/events.ts';
+import {
+  answerForm,
+  answersEvents,
+  eventForms,
+  eventsStatus,
+  problemCodes,
+  successStatuses,
+} from '../../src/declared/operations.ts';
+import { EVENT_STREAM } from '../../src/http/streams.ts';
 import { expectHeaders, type Served } from './headers.ts';
 
 /**

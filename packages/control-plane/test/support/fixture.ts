@@ -21,7 +21,7 @@ import {
 import { ISSUER, staffMember, staffToken } from '../../../directory/test/staff.ts';
 import { EVENT, INVOCATION } from '../../../directory/test/vertical-double.ts';
 import { controlPlaneApp } from '../../src/app.ts';
-import { strictInput } from '../../src/declared/input.ts';
+import { strictInput } from '../../src/declared/operations.ts';
 import { valuesOf } from './from-schema.ts';
 import { partsOf, requestOf } from './requests.ts';
 

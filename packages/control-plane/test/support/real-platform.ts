@@ -12,8 +12,9 @@ import {
   type VerticalRuntime,
 } from '@freehold/directory';
 import { openTestEngine } from '../../../testkit/src/index.ts';
-import { controlPlaneApp, type RequestLine } from '../../src/app.ts';
+import { controlPlaneApp } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
+import type { RequestLine } from '../../src/http/env.ts';
 import type { RateLimit } from '../../src/http/rate-limit.ts';
 import type { StaffRelyingParty } from '../../src/index.ts';
 

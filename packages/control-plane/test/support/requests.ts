@@ -1,8 +1,7 @@
 /** Requests for any declared operation: well-formed ones from its schemas, and hostile ones from nowhere. */
 import type { AdminOperation } from '@freehold/directory/declarations';
 import fc from 'fast-check';
-import { strictInput } from '../../src/declared/input.ts';
-import { isUnsafe } from '../../src/declared/operations.ts';
+import { isUnsafe, strictInput } from '../../src/declared/operations.ts';
 import { valuesOf } from './from-schema.ts';
 
 export interface RequestParts {

@@ -6,8 +6,8 @@ import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, SERVICE, STAFF } from '../../test/platform.ts';
-import type { Actor } from '../actors.ts';
-import type { AdminLogEntry, OperationRecord } from '../declarations/index.ts';
+import type { Actor } from '../access/actors.ts';
+import type { AdminLogEntry, OperationRecord } from '../admin-operations.ts';
 
 async function open() {
   const backups = makeMemoryBackups();

@@ -8,8 +8,8 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext } from '@freehold/store';
-import { memberBehind } from '../access.ts';
-import type { Actor, AdminCall } from '../actors.ts';
+import type { Actor, AdminCall } from '../access/actors.ts';
+import { memberBehind } from '../access/admission.ts';
 import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';

@@ -1,8 +1,8 @@
 /** What is written down: a change exactly once, a refused one never, a read of tenant data with what it showed. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
-import type { Actor } from '../actors.ts';
-import type { AccessLogEntry, AdminLogEntry } from '../declarations/index.ts';
+import type { Actor } from '../access/actors.ts';
+import type { AccessLogEntry, AdminLogEntry } from '../admin-operations.ts';
 
 /** An actor as a log names them: without what they may do. */
 const named = ({ kind, id, name }: Actor) => ({ kind, id, name });

@@ -2,7 +2,6 @@
 import { pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { tag } from '../declarations/logs.ts';
 import { accessLogEntry, adminLogEntry } from '../declarations/records.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { read } from '../lib/handlers.ts';
@@ -21,7 +20,7 @@ const filters = {
 export const adminLogList = adminOperation({
   name: 'admin-log.list',
   summary: 'Read the admin log, newest first',
-  tag,
+  tag: 'Logs',
   method: 'GET',
   path: '/admin-log',
   input: {
@@ -46,7 +45,7 @@ export const accessLogList = adminOperation({
   name: 'access-log.list',
   summary: 'Read the access log, newest first',
   description: 'Reading it is itself logged.',
-  tag,
+  tag: 'Logs',
   method: 'GET',
   path: '/access-log',
   input: {

@@ -8,7 +8,7 @@ import type {
   OpsFailureRecord,
   ScopeRecord,
   SweepRunRecord,
-} from '../declarations/index.ts';
+} from '../admin-operations.ts';
 
 /** How long an intent may be running. */
 const LEASE_MS = 2 * 60 * 1000;

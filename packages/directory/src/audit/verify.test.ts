@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { canonicalJson } from '@freehold/contracts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { AdminLogEntry, AdminLogVerification, LogHead } from '../declarations/index.ts';
+import type { AdminLogEntry, AdminLogVerification, LogHead } from '../admin-operations.ts';
 import { hashOfEntry } from './admin-log.ts';
 import type { LogAnchor } from './anchor.ts';
 

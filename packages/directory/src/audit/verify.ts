@@ -2,7 +2,6 @@
 import { canonicalJson, PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { tag } from '../declarations/logs.ts';
 import {
   type AdminLogEntry,
   type AdminLogVerification,
@@ -20,7 +19,7 @@ export const adminLogVerify = adminOperation({
   summary: 'Recompute the chain of the admin log',
   description:
     'Names the first row that does not fit. Without a head that is kept outside, the best answer is unanchored.',
-  tag,
+  tag: 'Logs',
   method: 'GET',
   path: '/admin-log/verify',
   input: {},

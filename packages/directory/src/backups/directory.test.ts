@@ -3,8 +3,8 @@ import { canonicalJson } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import type { AdminLogEntry, BackupRecord, DirectoryRestored, TenantRecord } from '../admin-operations.ts';
 import { hashOfEntry } from '../audit/admin-log.ts';
-import type { AdminLogEntry, BackupRecord, DirectoryRestored, TenantRecord } from '../declarations/index.ts';
 
 async function open() {
   const backups = makeMemoryBackups();

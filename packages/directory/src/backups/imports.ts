@@ -11,11 +11,11 @@ import {
   type ScopeExport,
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
 import type { ChangeInput, ChangeOutcome } from '../lib/changes.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
-import type { Performers } from '../lib/host-admin-performers.ts';
+import type { Performers } from '../lib/performers.ts';
 import { type BackupOrder, type BackupStore, requireStore, writeBackup } from './backup-store.ts';
 import type { importsCreate } from './operations.ts';
 import type { restoreMethods } from './restore-directory.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import type { BackupRecord } from '../declarations/index.ts';
+import type { BackupRecord } from '../admin-operations.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -5,7 +5,7 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext, UnitStub } from '@freehold/store';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import { type AuditedCall, appendAdminLog, loadAdminLogRow } from '../audit/admin-log.ts';
 import { endLease, startLease } from '../audit/open-intents.ts';
 import type { LogHead, LogTarget } from '../declarations/records.ts';

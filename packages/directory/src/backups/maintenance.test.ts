@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import type { BackupRecord, OperationRecord, ScopeRecord } from '../declarations/index.ts';
+import type { BackupRecord, OperationRecord, ScopeRecord } from '../admin-operations.ts';
 import type { BackupLine } from './maintenance.ts';
 import type { BackupPolicy } from './schedule.ts';
 

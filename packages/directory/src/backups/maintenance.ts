@@ -10,7 +10,7 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { SweepUnit } from '../operations-log/recorder.ts';

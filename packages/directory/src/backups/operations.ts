@@ -13,10 +13,9 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor } from '../actors.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
+import type { Actor } from '../access/actors.ts';
+import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import { type BackupRecord, backupId, backupRecord, tag } from '../declarations/backups.ts';
-import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import type { Effect } from '../lib/effects.ts';

@@ -19,8 +19,8 @@ import {
   backupId,
   backupRecord,
   type DirectoryRestored,
+  revocationRecord,
   tag,
-  takenAway,
 } from '../declarations/backups.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget } from '../declarations/records.ts';
@@ -40,7 +40,7 @@ export const directoryRestorePlan = z
     keptAway: z
       .object({
         count: z.int(),
-        items: z.array(takenAway).describe('The first 200 of them'),
+        items: z.array(revocationRecord).describe('The first 200 of them'),
       })
       .describe('What was taken away since, by the log, and stays so where the backup still has it'),
   })

@@ -12,7 +12,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
-import type { ConnectionActivityEntry, ConnectionReason } from '../declarations/connection-records.ts';
+import type { ConnectionActivityEntry, ConnectionReason } from '../declarations/connections.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import type { SealedCredential } from './credential.ts';

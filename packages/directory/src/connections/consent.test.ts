@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { BASE_URL, ISSUER } from '../../test/consent-provider.ts';
 import { HOSTNAME, openRounds, PRINCIPAL, RETURN_URL } from '../../test/consent-round.ts';
 import { refusal } from '../../test/platform.ts';
-import type { ConnectionRecord } from '../declarations/index.ts';
+import type { ConnectionRecord } from '../admin-operations.ts';
 
 describe('spec 4.7, C-18: a round', () => {
   test('ends in a connection: of the vertical by the record, made by the principal, with what was granted', async () => {

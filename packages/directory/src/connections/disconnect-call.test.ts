@@ -1,6 +1,6 @@
 /** What a reap does to connections is logged as the platform's own work, and as nobody else's. */
 import { expect, test } from 'vitest';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { LongDeps, LongRun } from '../long-work/handlers.ts';
 import { makeReapScopeEffect } from '../scopes/host-admin-reap.ts';

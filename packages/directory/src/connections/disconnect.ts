@@ -1,14 +1,12 @@
 /** Disconnecting: the credential is revoked at the provider and destroyed here, and the grants end. The record stays. */
 import { scopeId } from '@freehold/contracts';
 import { z } from 'zod';
-import type { Actor, AdminCall } from '../actors.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
-import { type ConnectionReason, connectionRecord } from '../declarations/connection-records.ts';
-import { ofConnection, tag } from '../declarations/connections.ts';
-import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
+import type { Actor, AdminCall } from '../access/actors.ts';
+import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
+import { type ConnectionReason, connectionRecord, ofConnection, tag } from '../declarations/connections.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { delegated, planned } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { auditFields, note, takeStep, targetOf } from './connection-record.ts';
 import { deleteGrants, grantsOf } from './grants.ts';
 import type { OAuthProvider } from './providers.ts';

@@ -1,14 +1,15 @@
 /** The methods of connections in the directory's unit. A provider's answers come in by `changeConnection` and `connect`. */
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
+import { requireActingTenant } from '../access/callers.ts';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes.ts';
+import { recallAnswer } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
-import { recallAnswer } from '../lib/idempotency.ts';
 import { requireActiveScope } from '../scopes/store.ts';
-import { requireActingTenant, requireActiveTenant } from '../tenants/store.ts';
+import { requireActiveTenant } from '../tenants/store.ts';
 import {
   auditFields,
   type ConnectionTarget,
@@ -128,7 +129,7 @@ export type BeforeProvider =
 function beforeProvider(context: UnitContext, call: AdminCall): BeforeProvider {
   const { db } = context;
   requireActingTenant(db, call.actor);
-  if (recallAnswer(context, call).kept) return { replay: true };
+  if (recallAnswer(context, call).stored) return { replay: true };
   const tenant = String(call.params.tenant);
   if (call.params.connection === undefined) {
     requireActiveTenant(db, tenant);

@@ -15,16 +15,21 @@ import {
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { type ConnectionGrantRecord, connectionGrantRecord } from '../declarations/connection-records.ts';
-import { ofConnection, outsideProblems, tag } from '../declarations/connections.ts';
+import {
+  type ConnectionGrantRecord,
+  connectionGrantRecord,
+  ofConnection,
+  outsideProblems,
+  tag,
+} from '../declarations/connections.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { VerticalGateway } from '../gateway.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type CallOf, change, delegated, read } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { askScope } from '../verticals/client.ts';
+import type { VerticalGateway } from '../verticals/gateway.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import { note, targetOf } from './connection-record.ts';
 import { type ConnectionRow, requireConnection, saveConnection } from './store.ts';

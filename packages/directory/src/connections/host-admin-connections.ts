@@ -3,7 +3,7 @@
  * its answer down (spec 4.3.14: a credential is verified with the provider when it is connected).
  */
 import { PlatformError } from '@freehold/contracts';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import { accountConnected } from './connection-record.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { openRounds, type Rounds } from '../../test/consent-round.ts';
 import { makeKeyProvider, SEAL_KEY } from '../../test/key-provider.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import type { ConnectionRecord } from '../declarations/index.ts';
+import type { ConnectionRecord } from '../admin-operations.ts';
 import type { ConnectionSweep } from './maintenance.ts';
 
 const MINUTE_MS = 60_000;

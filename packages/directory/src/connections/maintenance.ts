@@ -6,7 +6,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
-import type { ConnectionReason } from '../declarations/connection-records.ts';
+import type { ConnectionReason } from '../declarations/connections.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { loadScope } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';

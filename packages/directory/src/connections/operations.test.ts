@@ -7,7 +7,7 @@ import type {
   AdminOperationName,
   ConnectionCredentialRecord,
   ConnectionRecord,
-} from '../declarations/index.ts';
+} from '../admin-operations.ts';
 
 const KEY = 'key-of-ada-1';
 

@@ -5,17 +5,19 @@
 import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { providerKey, subjectRef } from '@freehold/contracts/http';
 import { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   connectionActivityEntry,
   connectionCredentialRecord,
   connectionRecord,
   connectionState,
-} from '../declarations/connection-records.ts';
-import { ofConnection, outsideProblems, tag } from '../declarations/connections.ts';
+  ofConnection,
+  outsideProblems,
+  tag,
+} from '../declarations/connections.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { type ChangeHandler, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
 import {

@@ -12,7 +12,7 @@ import type {
   ConnectionCredentialRecord,
   ConnectionReason,
   ConnectionRecord,
-} from '../declarations/connection-records.ts';
+} from '../declarations/connections.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { type SealedCredential, sealKeyOf } from './credential.ts';
 import type { Disconnecting } from './disconnect.ts';

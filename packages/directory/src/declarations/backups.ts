@@ -13,7 +13,7 @@ export const backupRecord = z
     origin: z
       .enum(['taken', 'scheduled', 'reap', 'upload'])
       .describe(
-        'taken: asked for, and kept until somebody deletes it. scheduled: made by the platform itself, and deleted by it when newer ones take its place. reap: made before the scope was deleted. upload: a copy that came from outside',
+        'taken: asked for, and kept until it is deleted. scheduled: made by the platform itself, and deleted by it when newer ones take its place. reap: made before the scope was deleted. upload: a copy that came from outside',
       ),
     tenant: z.string().nullable(),
     scope: z.string().nullable(),
@@ -35,16 +35,16 @@ const lost = z
   .object({ tenants: z.int(), scopes: z.int() })
   .describe('How many are there now and not in the backup: nothing leads to them afterwards');
 
-export const takenAway = z.object({
-  action: z.string().describe('The operation that took it away'),
+export const revocationRecord = z.object({
+  action: z.string().describe('The operation that revoked it'),
   at: timestamp,
   tenant: z.string().nullable(),
   scope: z.string().nullable(),
   vertical: z.string().nullable(),
-  other: z.string().nullable().describe('What else it was about: a host name, a key, an id'),
+  other: z.string().nullable().describe('Further target: a host name, a key, an id'),
 });
 
-export type TakenAway = z.infer<typeof takenAway>;
+export type RevocationRecord = z.infer<typeof revocationRecord>;
 
 export const directoryRestored = z
   .object({
@@ -54,9 +54,7 @@ export const directoryRestored = z
     lost,
     keptAway: z
       .array(z.object({ action: z.string(), count: z.int() }))
-      .describe(
-        'What the backup held and was taken away since: how many rows, by the operation that took it away',
-      ),
+      .describe('Rows of the backup that were revoked since: how many, by the operation that revoked them'),
     epoch: z.int().describe('How often the directory was restored'),
     previousHead: z.object({ sequence: z.int(), hash: z.string() }),
   })

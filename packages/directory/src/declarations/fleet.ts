@@ -8,6 +8,6 @@ export const counts = {
   vertical: slug,
   version: z.string().describe('The version that the scope is bound to, else the one that serves'),
   applied: z.int().describe('Scopes that were opened at this version and said so'),
-  pending: z.int().describe('Scopes that nobody has opened through a wave since this version serves'),
+  pending: z.int().describe('Scopes that no wave has opened since this version serves'),
   failed: z.int().describe('Scopes whose last wave they did not come out of'),
 };

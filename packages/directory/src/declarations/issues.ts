@@ -1,8 +1,8 @@
-/** Issues: errors that nobody expected, grouped by what they have in common (spec 3.3, 4.3.11). */
+/** Issues: unexpected errors, grouped by their cause (spec 3.3, 4.3.11). */
 import { scopeId, slug, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 
-/** As many issues as are kept at all: one list can show every one, and so has no cursor. */
+/** The most issues that are kept. One list shows them all and has no cursor. */
 export const ISSUES_MAX = 1000;
 
 export const issueStatus = z

@@ -1,9 +1,9 @@
-/** Work that takes longer than a request, as its callers follow it (design: control-plane, "Long work"). */
+/** Work that takes longer than a request, and its record for callers (design: control-plane, "Long work"). */
 import { idSchema, problemSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { loggedActor } from './records.ts';
 
-/** What the id of such work begins with. */
+/** The prefix of its ids. */
 export const OPERATION_PREFIX = 'opn';
 
 export const operationId = idSchema(OPERATION_PREFIX);
@@ -23,7 +23,7 @@ export const operationRecord = z
     startedBy: loggedActor.pick({ kind: true, id: true }),
     progress: z.object({
       done: z.int().min(0),
-      total: z.int().min(0).nullable().describe('Null while nobody knows'),
+      total: z.int().min(0).nullable().describe('Null while it is unknown'),
       unit: z.string().describe('What is counted: bytes, scopes, steps'),
     }),
     cancellable: z.boolean().describe('Whether cancelling it still changes anything'),
@@ -40,5 +40,5 @@ export const operationRecord = z
 
 export type OperationRecord = z.infer<typeof operationRecord>;
 
-/** The longest that one request may wait, in seconds: shorter than what proxies in between commonly allow. */
+/** The longest wait of one request, in seconds: shorter than the usual limit of proxies. */
 export const OPERATION_WAIT_MAX_S = 60;

@@ -1,4 +1,4 @@
-/** What verticals did, by script and by tenant, and which script is which version (spec 4.3.9, 4.3.12). */
+/** The requests of verticals by script and by tenant, and the version of each script (spec 4.3.9, 4.3.12). */
 import { scopeId, slug, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 

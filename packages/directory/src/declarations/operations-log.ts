@@ -1,8 +1,8 @@
-/** What the platform's own work came to: failures of operation, and one row a unit swept (spec 4.3.10, 6.4). */
+/** The log of the platform's own work: failed operations, and a row for each swept unit (spec 4.3.10, 6.4). */
 import { scopeId, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 
-/** What a row is about; all null for the platform itself. */
+/** The subject of a row; all null for the platform itself. */
 const about = {
   tenant: tenantId.nullable(),
   scope: scopeId.nullable(),
@@ -13,7 +13,7 @@ export const opsFailureRecord = z
   .object({
     sequence: z.int().min(1),
     at: timestamp,
-    operation: z.string().describe('What was being done: sweep.connection, model-usage.collect'),
+    operation: z.string().describe('The work: sweep.connection, model-usage.collect'),
     ...about,
     subject: z.string().nullable().describe('A connection, a schedule, a request'),
     reason: z.string().describe('A stable word'),
@@ -26,13 +26,13 @@ export type OpsFailureRecord = z.infer<typeof opsFailureRecord>;
 export const sweepKind = z
   .enum(['connection', 'schedule', 'freshness', 'roles', 'backup', 'intent'])
   .describe(
-    'schedule: one that an application declares, or a job of the platform itself; intent: a row of the admin log that nobody settled',
+    'schedule: one that an application declares, or a job of the platform itself; intent: an unsettled row of the admin log',
   );
 
 export const sweepOutcome = z
   .enum(['swept', 'skipped', 'failed', 'ran', 'fresh', 'stale'])
   .describe(
-    'A connection is swept, skipped or failed, and so is a scope that is told roles, and what is backed up; a schedule ran, was skipped or failed; freshness is a verdict; an intent without an outcome failed',
+    'A connection is swept, skipped or failed, and so is a scope that is sent roles, and a unit that is backed up; a schedule ran, was skipped or failed; freshness is a verdict; an intent without an outcome failed',
   );
 
 export const sweepRunRecord = z

@@ -1,8 +1,8 @@
-/** What the platform lets a vertical do beyond its own scopes (spec 4.3: email-sender, tenant-provisioner). */
+/** The grants of the platform to verticals beyond their own scopes (spec 4.3: email-sender, tenant-provisioner). */
 import { slug, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 
-/** Every grant there is, with what it lets a vertical do. */
+/** Every grant, with the act that it permits. */
 export const PLATFORM_GRANTS = {
   'email-sender': 'send mail through the platform',
   'tenant-provisioner': 'create tenants',

@@ -1,7 +1,7 @@
-/** What the directory's records look like on the wire. Data only, so that a client can import it. */
+/** The directory's records on the wire. Data only, so that a client can import it. */
 import { permissionKey, roleKey, scopeId, slug, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { hostnameStatus, hostnameVerification } from './hostname-records.ts';
+import { hostnameStatus, hostnameVerification } from './hostnames.ts';
 
 const name = z.string().min(1).max(200);
 
@@ -23,7 +23,7 @@ export const tenantRecord = z
   .meta({ id: 'Tenant' });
 export type TenantRecord = z.infer<typeof tenantRecord>;
 
-/** `provisioning` until the vertical has answered; a call that repeats the provisioning takes it up again. */
+/** `provisioning` until the vertical has answered; a repeated call resumes it. */
 export const scopeStatus = z.enum(['provisioning', 'active', 'suspended', 'archived', 'reaped']);
 
 export const scopeKind = z
@@ -43,7 +43,7 @@ export const scopeRecord = z
       .string()
       .nullable()
       .describe('The version that it runs; null where the registry knows of none for its vertical'),
-    bound: z.boolean().describe('Whether the version is its own; otherwise it is what is on prod'),
+    bound: z.boolean().describe('Whether the version is its own; otherwise it is that on prod'),
     createdAt: timestamp,
     updatedAt: timestamp,
     etag,
@@ -51,9 +51,9 @@ export const scopeRecord = z
   .meta({ id: 'Scope' });
 export type ScopeRecord = z.infer<typeof scopeRecord>;
 
-export { hostnameStatus } from './hostname-records.ts';
+export { hostnameStatus } from './hostnames.ts';
 
-/** Which of a scope's faces a host name shows: `app`, or one that the vertical names. */
+/** The surface of a scope that a host name shows: `app`, or one that the vertical names. */
 export const surface = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a lower-case word');
 
 export const hostnameRecord = z
@@ -88,7 +88,7 @@ export const pushTokenRecord = z
     id: z.string(),
     name: z.string(),
     tenant: tenantId,
-    prefix: z.string().describe('How the secret begins'),
+    prefix: z.string().describe('The beginning of the secret'),
     last4: z.string().describe('How the secret ends'),
     createdAt: timestamp,
     createdBy: z.string(),
@@ -100,7 +100,7 @@ export const pushTokenRecord = z
   .meta({ id: 'PushToken' });
 export type PushTokenRecord = z.infer<typeof pushTokenRecord>;
 
-/** `system` is the platform itself: its operator's wiring, before there is anybody to sign in. */
+/** `system` is the platform itself, such as its operator's wiring before the first sign-in. */
 export const loggedActor = z.object({
   kind: z.enum(['staff', 'service', 'builder', 'vertical', 'system']),
   id: z.string(),
@@ -108,7 +108,7 @@ export const loggedActor = z.object({
 });
 export type LoggedActor = z.infer<typeof loggedActor>;
 
-/** What a logged call was about. `other` names what is neither: a host name, a role, a token, an event. */
+/** The target of a logged call. `other` names a further thing: a host name, a role, a token, an event. */
 export const logTarget = z.object({
   tenant: z.string().nullable(),
   scope: z.string().nullable(),
@@ -117,7 +117,7 @@ export const logTarget = z.object({
 });
 export type LogTarget = z.infer<typeof logTarget>;
 
-/** Fields chosen one by one by each family; never a credential and never a configuration value. */
+/** Fields that each feature chooses one by one; never a credential or a setting's value. */
 const loggedFields = z.record(z.string(), z.unknown()).nullable();
 
 export const adminLogEntry = z
@@ -134,10 +134,10 @@ export const adminLogEntry = z
     outcome: z
       .enum(['done', 'intent', 'failed', 'superseded'])
       .describe(
-        'An effect outside the directory is an intent, then done, or failed when it is known not to have happened. An intent whose outcome nobody learned is superseded when a later call has made it immaterial.',
+        'An effect outside the directory is an intent, then done, or failed when it is known not to have happened. An intent of unknown outcome is superseded when a later call has made it immaterial.',
       ),
     intent: z.int().nullable().describe('The sequence of the intent that this row settles'),
-    code: z.string().nullable().describe('What a failed one failed with'),
+    code: z.string().nullable().describe('The code of a failure'),
     previousHash: z.string(),
     hash: z
       .string()
@@ -157,10 +157,7 @@ export const adminLogVerification = z
       .describe('unanchored: the chain holds, but nothing outside could show that its end was cut off'),
     rows: z.int().describe('How many rows were found good'),
     epochs: z.int().describe('How often the directory was restored: the log goes through all of them'),
-    unsettled: z
-      .int()
-      .min(0)
-      .describe('Intents of which nobody learned how they ended, and that nobody works on any more'),
+    unsettled: z.int().min(0).describe('Intents of unknown outcome that no process works on any more'),
     head: logHead.nullable(),
     anchor: logHead.nullable().describe('The newest head that is kept outside'),
     firstBad: z

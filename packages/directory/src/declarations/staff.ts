@@ -1,6 +1,5 @@
 /**
- * The roster: the platform's staff, the builders of its tenants, what they may do, and the tokens that their programs hold
- * (spec 5.5).
+ * The roster: the platform's staff, the builders of its tenants, their roles, and the tokens of their programs (spec 5.5).
  */
 import { idSchema, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
@@ -11,19 +10,19 @@ export const STAFF_PREFIX = 'stf';
 export const memberId = idSchema(STAFF_PREFIX);
 
 /**
- * What somebody on the roster may do: an admin everything, an operator everything but what decides who is staff and what
- * cannot be taken back, an auditor only reads.
+ * The role of a member of the staff. An admin may do everything. An operator may not change the roster or do what cannot be
+ * undone. An auditor only reads.
  */
 export const staffRole = z.enum(['admin', 'operator', 'auditor']);
 
 export type StaffRole = z.infer<typeof staffRole>;
 
-/** What somebody can be on the roster: one of the staff, or the builder of one tenant, who may what its push tokens may. */
+/** The role of a member of the roster: one of the staff, or builder of one tenant, with the rights of its push tokens. */
 export const rosterRole = z.enum([...staffRole.options, 'builder']);
 
 export type RosterRole = z.infer<typeof rosterRole>;
 
-/** An address is one person whatever its capitals: issuers write it as its owner once did. */
+/** Capitals make no difference: issuers spell an address as its owner once did. */
 export const email = z.email().max(254).toLowerCase();
 
 export const etag = z.string().describe('The version of this record; send it back in If-Match');
@@ -34,12 +33,12 @@ export const staffRecord = z
     email: z.string(),
     name: z.string(),
     role: rosterRole,
-    tenant: tenantId.nullable().describe('Whose builder this is; null for staff'),
+    tenant: tenantId.nullable().describe('The tenant of a builder; null for staff'),
     status: z
       .enum(['invited', 'active'])
       .describe('invited until the first sign-in, which binds the address to one subject at the issuer'),
     issuer: z.string().nullable(),
-    subject: z.string().nullable().describe('Who that is at the issuer; null until the first sign-in'),
+    subject: z.string().nullable().describe('The subject at the issuer; null until the first sign-in'),
     createdAt: timestamp,
     updatedAt: timestamp,
     lastSignInAt: timestamp.nullable(),
@@ -52,9 +51,9 @@ export type StaffRecord = z.infer<typeof staffRecord>;
 export const staffTokenRecord = z
   .object({
     id: z.string(),
-    member: z.string().describe('Whose rights it has'),
+    member: z.string().describe('The member whose rights it has'),
     client: z.string().describe('The program that asked for it'),
-    prefix: z.string().describe('How the secret begins'),
+    prefix: z.string().describe('The beginning of the secret'),
     last4: z.string().describe('How the secret ends'),
     createdAt: timestamp,
     expiresAt: timestamp,

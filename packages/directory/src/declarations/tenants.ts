@@ -1,14 +1,22 @@
-/** The tenants' operations (spec 4.3; design: control-plane-routes, "Tenants"). */
-import { scopeId, slug, tenantId } from '@freehold/contracts';
+/** Tenants, their identities and their entitlements (spec 4.3, requirement C-03; design: control-plane-routes, "Tenants"). */
+import {
+  entitlementKey,
+  idSchema,
+  projectedEntitlement,
+  scopeId,
+  slug,
+  tenantId,
+  timestamp,
+} from '@freehold/contracts';
 import { z } from 'zod';
-import { planCount as count } from './dry-run.ts';
+import { planCount as count } from './admin-operation.ts';
 import { scopeStatus } from './records.ts';
 
 export const tag = 'Tenants';
 
 export const params = z.strictObject({ tenant: tenantId });
 
-/** How much of what belongs to a tenant. */
+/** The number of things of each kind that belong to a tenant. */
 export const tenantErasure = z.object({
   scopes: count,
   snapshots: count,
@@ -19,12 +27,12 @@ export const tenantErasure = z.object({
   builders: count.describe('People on the roster who are its builders'),
   identities: count,
   entitlements: count,
-  backups: count.describe('Copies that were kept before. They stay when backup is asked for'),
+  backups: count.describe('Older backups. They stay when backup is asked for'),
 });
 
 export type TenantErasure = z.infer<typeof tenantErasure>;
 
-/** How many of each a plan names; the rest is counted. */
+/** The most things of each kind that a plan names; the others are counted. */
 export const REAP_PLAN_NAMES_MAX = 200;
 
 export const tenantReapPlan = z
@@ -43,7 +51,7 @@ export const tenantReapPlan = z
 
 export type TenantReapPlan = z.infer<typeof tenantReapPlan>;
 
-/** What is left to be shown of a tenant that was erased: the `result` of the operation. */
+/** The `result` of the operation that erased a tenant. */
 export const tenantReaped = z.object({
   tenant: tenantId,
   erased: tenantErasure,
@@ -51,3 +59,57 @@ export const tenantReaped = z.object({
 });
 
 export type TenantReaped = z.infer<typeof tenantReaped>;
+
+export const identityId = idSchema('tid');
+
+/** `issuer`: all who sign in there. `pool` and `organization`: those of one pool or organization that the issuer names. */
+export const identityKind = z.enum(['issuer', 'pool', 'organization']);
+
+/** The directory judges the issuer and explains a refusal. */
+export const issuer = z
+  .string()
+  .min(1)
+  .max(512)
+  .describe('As the issuer spells it in its tokens: https://login.example.com');
+
+export const value = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible characters')
+  .describe('The issuer’s name of the pool or organization');
+
+export const label = z.string().min(1).max(200).describe('For people');
+
+export const identityRecord = z
+  .object({
+    id: identityId,
+    tenant: tenantId,
+    kind: identityKind,
+    issuer: z.string(),
+    value: z.string().nullable().describe('Null for a whole issuer'),
+    label: label.nullable(),
+    createdAt: timestamp,
+    etag: z.string().describe('The version of this record; send it back in If-Match'),
+  })
+  .meta({ id: 'TenantIdentity' });
+
+export type IdentityRecord = z.infer<typeof identityRecord>;
+
+const { plan, quota } = projectedEntitlement.shape;
+
+export const entitlementRecord = z
+  .object({
+    tenant: tenantId,
+    key: entitlementKey,
+    plan: plan.describe('A word that the application knows: `pro`'),
+    quota: quota.describe('How much of it'),
+    expiresAt: timestamp.nullable().describe('Its end. Null: it does not expire.'),
+    state: z.enum(['active', 'lapsed']).describe('A lapsed one counts for nothing, and stays listed'),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    etag: z.string().describe('The version of this record; send it back in If-Match'),
+  })
+  .meta({ id: 'Entitlement' });
+
+export type EntitlementRecord = z.infer<typeof entitlementRecord>;

@@ -1,4 +1,4 @@
-/** What tenants use: meters, and the model calls of their scopes with what these cost (spec 2.8, 4.3.13). */
+/** The usage of tenants: meters, and the model calls of their scopes with their cost (spec 2.8, 4.3.13). */
 import { pageQuery, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-/** How a vertical is shown to tenants, and whether they can have new instances of it (spec 4.3; control-plane-routes, "Verticals"). */
+/** The listing of a vertical for tenants, and the blocks of new instances (spec 4.3; control-plane-routes, "Verticals"). */
 import { slug } from '@freehold/contracts';
 import { z } from 'zod';
 

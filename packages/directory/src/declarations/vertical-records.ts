@@ -1,4 +1,4 @@
-/** What the registry of verticals answers. Data only, so that a client can import it. */
+/** The records of the registry of verticals. Data only, so that a client can import it. */
 import {
   ID_PREFIXES,
   idSchema,
@@ -23,7 +23,7 @@ export const versionNumber = z
   .max(100)
   .regex(/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/, 'must be a version such as 1.4.0');
 
-/** Who can find a vertical: its owner only, whoever knows its name, or every tenant. */
+/** The readers that can find a vertical: its owner only, every tenant that knows its name, or every tenant. */
 export const listingTier = z.enum(['private', 'unlisted', 'published']);
 export type ListingTier = z.infer<typeof listingTier>;
 
@@ -43,7 +43,7 @@ export const verticalRecord = z
   .meta({ id: 'Vertical' });
 export type VerticalRecord = z.infer<typeof verticalRecord>;
 
-/** `pending` until somebody has looked at it. Only an admitted version can serve. */
+/** `pending` until staff reviewed it. Only an admitted version can serve. */
 export const versionStatus = z.enum(['pending', 'admitted', 'rejected']);
 export type VersionStatus = z.infer<typeof versionStatus>;
 
@@ -70,7 +70,7 @@ export const egressHost = z
 /** The form of a manifest; that its parts fit each other is judged where it is registered. */
 export const manifestForm = z.strictObject(manifestSchema.shape).meta({ id: 'VerticalManifest' });
 
-/** What a version says of itself when it is registered. */
+/** The content of a version at its registration. */
 export const versionParts = {
   manifest: manifestForm,
   migrations: z.array(declaredMigration).max(1000).default([]).describe('Every migration of its schema'),

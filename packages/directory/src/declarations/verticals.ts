@@ -1,4 +1,4 @@
-/** The registry of verticals: what there is, its versions, and which one serves (spec 3.4, 4.3; control-plane-routes, "Verticals"). */
+/** The registry of verticals, their versions, and the one that serves (spec 3.4, 4.3; control-plane-routes, "Verticals"). */
 import { slug } from '@freehold/contracts';
 import { z } from 'zod';
 import { versionId, versionNumber } from './vertical-records.ts';
@@ -9,7 +9,7 @@ export const params = z.strictObject({ slug });
 
 export const name = z.string().min(1).max(200);
 
-/** How a caller names one version of a known vertical. */
+/** The ways to name one version of a known vertical. */
 export const versionChoice = {
   version: versionNumber.optional().describe('By its number'),
   id: versionId.optional().describe('By its id'),
@@ -20,7 +20,7 @@ export const acknowledgeMigrations = z
   .default(false)
   .describe('Must be true where the migrations differ from those that serve');
 
-/** 16 MiB: with what Base64 adds to it, a call still fits through an engine's door (workerd: 32 MiB a call). */
+/** 16 MiB: in Base64, a call still fits the limit of an engine (workerd: 32 MiB a call). */
 export const DEPLOY_FORM_BYTES_MAX = 16 * 1024 * 1024;
 
 /** No file is larger than the form that it comes in. */
@@ -40,7 +40,7 @@ export type DeployModule = z.infer<typeof deployModule>;
 
 const counted = z.object({ done: z.int().min(0), total: z.int().min(0) });
 
-/** One step of a deployment, as it is told while it happens. */
+/** One step of a deployment, for its events. */
 export const deployStep = z.object({
   step: z
     .enum(['registered', 'uploading', 'uploaded', 'admitted', 'serving'])

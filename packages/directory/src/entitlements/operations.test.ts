@@ -1,7 +1,7 @@
 /** What a tenant is entitled to, as staff and its builder see it (requirement C-03). */
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { EntitlementRecord } from '../declarations/index.ts';
+import type { EntitlementRecord } from '../admin-operations.ts';
 
 const put = (platform: Platform, tenant: string, key: string, body: Record<string, unknown>, more = {}) =>
   platform.call('entitlements.put', { params: { tenant, key }, body, ...more });

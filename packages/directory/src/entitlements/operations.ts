@@ -1,4 +1,4 @@
-/** What can be done with the entitlements of a tenant, as far as the directory is concerned. How scopes hear of it: `projection.ts`. */
+/** The operations of the entitlements of a tenant. Their delivery to scopes: `projection.ts`. */
 
 import {
   entitlementKey,
@@ -11,12 +11,14 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { entitlementRecord } from '../declarations/entitlements.ts';
+import { entitlementRecord } from '../declarations/tenants.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { countPending, enqueueChange } from '../projector/outbox.ts';
 import { requireOpenTenant, requireTenant } from '../tenants/store.ts';
 import { entitlementProjection } from './projection.ts';
+import { entitlementMigrations } from './schema.ts';
 import {
   deleteEntitlement,
   type EntitlementRow,
@@ -36,16 +38,16 @@ const oneParams = z.strictObject({ tenant: tenantId, key: entitlementKey });
 
 export const entitlementsList = adminOperation({
   name: 'entitlements.list',
-  summary: 'List what a tenant is entitled to',
+  summary: 'List the entitlements of a tenant',
   description:
-    'By key. What was changed reaches the scopes at once; `delivery` says how many of them could not be told yet.',
+    'By key. A change reaches the scopes at once; `delivery` counts those that have not confirmed it.',
   tag,
   method: 'GET',
   path: '/tenants/:tenant/entitlements',
   input: { params, query: z.strictObject(pageQuery) },
   output: pageOf(entitlementRecord).extend({
     delivery: z.object({
-      pendingScopes: z.int().describe('Scopes that have not heard of the newest change'),
+      pendingScopes: z.int().describe('Scopes that have not confirmed the newest change'),
     }),
   }),
   success: 200,
@@ -64,7 +66,7 @@ export const entitlementsPut = adminOperation({
   name: 'entitlements.put',
   summary: 'Give a tenant an entitlement, or replace one',
   description:
-    'What is left out is null. The scopes of the tenant are told at once; one that cannot be reached is told later. Each of them ends an entitlement by itself when it expires.',
+    'An omitted field is null. The change is sent to the scopes of the tenant at once, and again later to those that cannot be reached. Each scope ends an expired entitlement by itself.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/entitlements/:key',
@@ -164,3 +166,8 @@ function auditFields(row: EntitlementRow): NonNullable<AuditEntry['after']> {
   const { plan, quota, expiresAt } = entitlementOfRow(row, 0);
   return { plan, quota, expiresAt };
 }
+
+export const entitlementsFeature = /* @__PURE__ */ defineFeature({
+  operations: [readEntitlements, putEntitlement, removeEntitlement],
+  migrations: [entitlementMigrations],
+});

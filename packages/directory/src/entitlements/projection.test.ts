@@ -2,7 +2,7 @@
 import type { EntitlementProjection } from '@freehold/contracts';
 import { beforeEach, expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';
-import type { OpsFailureRecord, ScopeRecord } from '../declarations/index.ts';
+import type { OpsFailureRecord, ScopeRecord } from '../admin-operations.ts';
 
 let platform: Platform;
 let tenant: string;

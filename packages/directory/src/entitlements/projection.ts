@@ -1,6 +1,6 @@
 /**
- * The entitlements of a tenant as its scopes hear of them. A scope ends an entitlement by itself when it expires: a delivery
- * is needed for what was newly given, or taken away before its time.
+ * The projection of a tenant's entitlements. A scope ends an expired entitlement by itself: a delivery is needed for a new
+ * one, and for one that ends early.
  */
 import {
   type EntitlementProjection,

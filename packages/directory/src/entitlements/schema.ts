@@ -1,4 +1,4 @@
-/** The tables of what tenants are entitled to. They are numbered by themselves, beside the directory's own. */
+/** The tables of entitlements, numbered apart from the directory's own. */
 import type { Migration } from '@freehold/store';
 
 const entitlementsMigration: Migration = {

@@ -1,4 +1,4 @@
-/** What tenants are entitled to, in SQL. */
+/** The entitlements of tenants in SQL. */
 import {
   cutPage,
   ENTITLEMENTS_MAX,
@@ -9,7 +9,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { EntitlementRecord } from '../declarations/entitlements.ts';
+import type { EntitlementRecord } from '../declarations/tenants.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 
 export interface EntitlementRow {
@@ -53,7 +53,7 @@ export function deleteEntitlement(db: SqlDatabase, row: EntitlementRow): void {
   db.run('DELETE FROM entitlements WHERE tenant = ? AND key = ?', row.tenant, row.key);
 }
 
-/** @throws PlatformError `conflict` when one more would be too many for one delivery. */
+/** @throws PlatformError `conflict` when another one would not fit into one delivery. */
 export function requireRoom(db: SqlDatabase, tenant: string): void {
   const { count } = db.get<{ count: number }>(
     'SELECT COUNT(*) AS count FROM entitlements WHERE tenant = ?',
@@ -65,7 +65,7 @@ export function requireRoom(db: SqlDatabase, tenant: string): void {
   });
 }
 
-/** All entitlements of a tenant, as its scopes are sent them. */
+/** All entitlements of a tenant, in the form for its scopes. */
 export function loadItems(db: SqlDatabase, tenant: string): EntitlementProjection['items'] {
   const rows = db.all<EntitlementRow>(
     `SELECT ${COLUMNS} FROM entitlements WHERE tenant = ? ORDER BY key`,

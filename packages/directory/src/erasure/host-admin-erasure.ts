@@ -1,6 +1,6 @@
 /**
- * The erasure itself. The vault is the platform's, so that a host in this process is asked first, also where a worker
- * is bound; a vertical that runs elsewhere has its own.
+ * The effect of an erasure. The vault is the platform's, so that a host in this process is asked first, also where a worker
+ * is bound. A vertical that runs elsewhere has a vault of its own.
  */
 import { PlatformError, type ScopeErasure, shredReceipt, type VerticalScopeHost } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
@@ -9,19 +9,18 @@ import type { CallOf } from '../lib/handlers.ts';
 import { scopeRefOf } from '../scopes/target.ts';
 import { askVertical, unusable } from '../verticals/client.ts';
 import { requireBound, requireKnownVertical } from '../verticals/reach.ts';
-import type { subjectsShred } from './operations.ts';
-import { planShred } from './plan.ts';
+import { planShred, type subjectsShred } from './operations.ts';
 
-/** Everything that is said about one person is rewritten; the lease of the intent is longer. */
+/** All events about one person are rewritten. The lease of the intent is longer. */
 const SHRED_TIMEOUT_MS = 110_000;
-/** What proves that no key was destroyed. Whatever else fails may have failed after that. */
+/** Codes that prove that no key was destroyed. Any other failure may have come after that. */
 const REFUSALS: ReadonlySet<string> = new Set(['validation_failed', 'not_found', 'unsupported', 'forbidden']);
 
 export const shredEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) => {
     const { vertical } = (await target(call)).scope;
     requireKnownVertical(gateway, vertical);
-    if (!erases(gateway.local(vertical))) requireBound(gateway, vertical, 'erases nobody');
+    if (!erases(gateway.local(vertical))) requireBound(gateway, vertical, 'erases no person');
   },
   run: async (deps, call, scope) => {
     const { subject } = (call as unknown as CallOf<typeof subjectsShred>).params;
@@ -37,12 +36,12 @@ export const shredEffect: Effect<ScopeRecord> = {
 
 async function shred({ gateway, deadline }: EffectDeps, scope: ScopeRecord, subject: string) {
   const ref = scopeRefOf(scope);
-  // A receipt for somebody else proves nothing about this one.
+  // A receipt for another subject proves nothing about this one.
   const answer = shredReceipt.refine((receipt) => receipt.subject === subject);
   const local = gateway.local(scope.vertical);
   if (erases(local)) return answer.parse(await local.shredSubjectLocal({ ...ref, subject }));
   return askVertical(
-    requireBound(gateway, scope.vertical, 'erases nobody'),
+    requireBound(gateway, scope.vertical, 'erases no person'),
     { path: 'shred-subject', scope: ref, body: { subject }, answer, timeoutMs: SHRED_TIMEOUT_MS },
     deadline,
   );

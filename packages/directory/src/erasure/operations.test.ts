@@ -2,7 +2,7 @@
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { ScopeRecord } from '../declarations/index.ts';
+import type { ScopeRecord } from '../admin-operations.ts';
 
 async function openWithScope() {
   const platform = await openPlatform();

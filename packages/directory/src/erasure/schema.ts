@@ -1,7 +1,4 @@
-/**
- * The receipts of erasures. Who was erased is in none of them: a subject is kept as a hash, which proves something to
- * those who know the subject, and tells nothing to anybody else.
- */
+/** The receipts of erasures. A receipt holds the subject as a hash: it is proof for a reader who knows the subject. */
 import type { Migration } from '@freehold/store';
 
 const erasuresMigration: Migration = {

@@ -1,17 +1,17 @@
-/** The receipts of erasures in SQL, and what stands for a subject in them and in the logs. */
+/** The receipts of erasures in SQL, and the hash of a subject in them and in the logs. */
 import { createHash } from 'node:crypto';
 import type { ShredReceipt } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { ErasureReceipt } from '../declarations/erasure.ts';
+import type { ErasureReceipt } from '../declarations/scopes.ts';
 
-/** What stands for a subject where it must not be named: the same subject of another scope has another one. */
+/** The hash that stands for a subject. The same subject has another one in another scope. */
 export function subjectHash(scope: string, subject: string): string {
   return `sha256:${sha256(`freehold.subject.v1\n${scope}\n${subject}`)}`;
 }
 
 /**
- * The receipt of an erasure. Its id follows from what the vault answered, so that it is the same also where this
- * directory was restored from before the erasure.
+ * The receipt of an erasure. Its id follows from the vault's answer, so that it is the same after a restore of the
+ * directory from before the erasure.
  */
 export function receiptOf(scope: string, { subject, keyDigest, shreddedAt }: ShredReceipt): ErasureReceipt {
   const id = sha256(`freehold.erasure.v1\n${scope}\n${subject}\n${shreddedAt}\n${keyDigest ?? ''}`);

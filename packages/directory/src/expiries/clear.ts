@@ -1,12 +1,11 @@
 /**
- * Clears what has lapsed and is good for nothing any more. Whoever uses such rows clears old ones on the way; this is for
- * what nobody uses: the sessions of staff who do not come back, the keys of programs that were switched off.
+ * Clears lapsed rows. Each feature clears old rows of its own on the way; this clears those of members and programs that do
+ * not come back.
  *
- * What is a record stays, because staff look at it: tokens and entitlements say themselves that they have lapsed, and
- * work no longer.
+ * Records that staff read stay: tokens and entitlements show that they have lapsed.
  */
 import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
-import type { DirectoryMethods } from '../unit.ts';
+import { defineFeature } from '../lib/feature.ts';
 
 const expiriesMigration: Migration = {
   version: 1,
@@ -18,7 +17,7 @@ const expiriesMigration: Migration = {
 export const expiryMigrations = { name: 'expiries', migrations: [expiriesMigration] } as const;
 
 export interface ExpiryMaintenance {
-  /** Clears what has lapsed, some at a time, until nothing is left or the platform stops. Answers how many rows went. */
+  /** Clears lapsed rows in batches, until none is left or the platform stops. Returns the number of rows. */
   clear(signal: AbortSignal): Promise<number>;
 }
 
@@ -29,13 +28,13 @@ interface Lapsing {
   readonly key: string;
   /** An index leads with it. */
   readonly at: string;
-  /** How long after that a row still means something, in milliseconds. */
+  /** The time for which a row is kept after that, in milliseconds. */
   readonly keptMs: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** None is kept for less than by its own family, which may look at a row after its time: was this code used before? */
+/** A row is kept as long as its feature reads it, which may be after its time: was this code used before? */
 export const LAPSING: readonly Lapsing[] = [
   { table: 'idempotency_keys', key: 'rowid', at: 'expires_at', keptMs: 0 },
   { table: 'staff_sessions', key: 'sid', at: 'expires_at', keptMs: 0 },
@@ -48,7 +47,7 @@ export const LAPSING: readonly Lapsing[] = [
   { table: 'operations', key: 'id', at: 'finished_at', keptMs: 90 * DAY_MS },
 ];
 
-/** Rows of one table that go with one transaction. */
+/** Rows of one table that one transaction clears. */
 const CLEARED_AT_ONCE = 200;
 
 export const clearingOf = ({ table, key, at }: Lapsing): string =>
@@ -56,7 +55,7 @@ export const clearingOf = ({ table, key, at }: Lapsing): string =>
 
 /** The methods of the unit. */
 export const expiryMethods = (context: UnitContext) => ({
-  /** Clears some of each. `more` where there may be others. */
+  /** Clears a batch of each table. `more`: there may be others. */
   clearLapsed: (): { readonly cleared: number; readonly more: boolean } => {
     const counts = LAPSING.map((lapsing) => clearSome(context.db, lapsing, context.now()));
     return {
@@ -67,7 +66,7 @@ export const expiryMethods = (context: UnitContext) => ({
 });
 
 export function makeExpiryMaintenance(
-  directory: Pick<UnitStub<DirectoryMethods>, 'clearLapsed'>,
+  directory: UnitStub<ReturnType<typeof expiryMethods>>,
 ): ExpiryMaintenance {
   return {
     clear: async (signal) => {
@@ -86,3 +85,8 @@ function clearSome(db: SqlDatabase, lapsing: Lapsing, nowMs: number): number {
   const sql = `${clearingOf(lapsing)} RETURNING 1 AS cleared`;
   return db.all(sql, nowMs - lapsing.keptMs, CLEARED_AT_ONCE).length;
 }
+
+export const expiriesFeature = /* @__PURE__ */ defineFeature({
+  migrations: [expiryMigrations],
+  methods: expiryMethods,
+});

@@ -5,7 +5,7 @@ import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { admitted, promote } from '../../test/registry.ts';
-import type { ScopeRecord } from '../declarations/index.ts';
+import type { ScopeRecord } from '../admin-operations.ts';
 import { directoryUnit } from '../unit.ts';
 import { VERTICALS_IN_USE } from './operations.ts';
 

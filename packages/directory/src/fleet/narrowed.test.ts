@@ -2,7 +2,7 @@
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';
-import type { ScopeRecord } from '../declarations/index.ts';
+import type { ScopeRecord } from '../admin-operations.ts';
 
 interface Count {
   readonly vertical: string;

@@ -16,10 +16,9 @@ import {
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import { requireActing } from '../acting.ts';
-import type { Actor, AdminCall } from '../actors.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
-import { dryRunQuery } from '../declarations/dry-run.ts';
+import type { Actor, AdminCall } from '../access/actors.ts';
+import { requireActing } from '../access/callers.ts';
+import { adminOperation, dryRunQuery } from '../declarations/admin-operation.ts';
 import { counts, tag } from '../declarations/fleet.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';

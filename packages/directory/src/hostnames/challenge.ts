@@ -5,7 +5,7 @@
  * token and not the token, so that a server that echoes the requested address proves nothing.
  */
 import { createHash } from 'node:crypto';
-import type { HostnameChallenge } from '../declarations/hostname-records.ts';
+import type { HostnameChallenge } from '../declarations/hostnames.ts';
 
 /** The label below which the TXT record lies (RFC 8552: an underscored name that no host has). */
 const DNS_LABEL = '_freehold-challenge';

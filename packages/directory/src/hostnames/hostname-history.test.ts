@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform } from '../../test/platform.ts';
-import type { BackupRecord, HostnameRecord, ScopeRecord } from '../declarations/index.ts';
+import type { BackupRecord, HostnameRecord, ScopeRecord } from '../admin-operations.ts';
 import { historyMigration } from './feature.ts';
 
 const NAME = 'shop.acme.example';

@@ -9,7 +9,7 @@ import type {
   HostnameChecks,
   HttpCheck,
   lookupOutcome,
-} from '../declarations/hostname-records.ts';
+} from '../declarations/hostnames.ts';
 import type { Deadline } from '../verticals/client.ts';
 import { challengeOf } from './challenge.ts';
 

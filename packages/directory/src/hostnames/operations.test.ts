@@ -1,7 +1,7 @@
 /** Host names: binding, switching, and the map that the router draws from them. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
-import type { HostnameRecord, ScopeRecord } from '../declarations/index.ts';
+import type { HostnameRecord, ScopeRecord } from '../admin-operations.ts';
 
 const bind = (platform: Platform, scope: ScopeRecord, hostname: string, more = {}) =>
   platform.call('hostnames.bind', { body: { hostname, tenant: scope.tenant, scope: scope.id, ...more } });

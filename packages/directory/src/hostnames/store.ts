@@ -8,9 +8,8 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
-import type { HostnameReason } from '../declarations/hostname-records.ts';
+import type { HostnameReason } from '../declarations/hostnames.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
-import type { HostRoute } from '../host-admin.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { challengeBody, challengeOf } from './challenge.ts';
 import { rememberHolder } from './hostname-history.ts';
@@ -179,7 +178,19 @@ export function hostnameOfRow(row: HostnameRow): HostnameRecord {
   };
 }
 
-/** Where every active name leads, for the router's map: everything but the version, which the wiring knows. */
+/** Where one host name leads. */
+export interface HostRoute {
+  readonly hostname: string;
+  readonly surface: string;
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
+  readonly vertical: string;
+  readonly version: string;
+  /** False when tenant or scope is suspended or archived: the router answers for it. */
+  readonly serving: boolean;
+}
+
+/** A route for the router's map, without the version, which the wiring knows. */
 export type StoredRoute = Omit<HostRoute, 'version'>;
 
 const ROUTES = `SELECT h.hostname, h.surface, h.tenant, h.scope, s.vertical,

@@ -1,6 +1,6 @@
 /** What look-ups prove, judged by itself. */
 import { describe, expect, test } from 'vitest';
-import type { DnsCheck, HttpCheck } from '../declarations/hostname-records.ts';
+import type { DnsCheck, HttpCheck } from '../declarations/hostnames.ts';
 import { type ClaimSituation, type Evidence, judgeClaim } from './verdict.ts';
 
 const dns = (ok: boolean): DnsCheck => ({

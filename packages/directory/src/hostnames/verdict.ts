@@ -6,7 +6,7 @@
  * held: a name whose holder left may lead here for years. A DNS record, which only the owner of the domain can set,
  * outranks it.
  */
-import type { DnsCheck, HostnameReason, HttpCheck } from '../declarations/hostname-records.ts';
+import type { DnsCheck, HostnameReason, HttpCheck } from '../declarations/hostnames.ts';
 import type { LookedUp } from './look-up.ts';
 import type { HostnameRow } from './store.ts';
 

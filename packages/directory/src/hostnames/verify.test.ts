@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
-import type { HostnameRecord, ScopeRecord } from '../declarations/index.ts';
+import type { HostnameRecord, ScopeRecord } from '../admin-operations.ts';
 
 const NAME = 'shop.acme.example';
 

@@ -6,12 +6,18 @@ import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { type HostnameReason, hostnameChecks, hostnameReason } from '../declarations/hostname-records.ts';
-import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
+import {
+  type HostnameReason,
+  hostnameChecks,
+  hostnameReason,
+  hostnameText,
+  tag,
+  whose,
+} from '../declarations/hostnames.ts';
 import { hostnameRecord } from '../declarations/records.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type ChangeAnswer, delegated, type EndContext } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { challengeOf } from './challenge.ts';
 import { parseHostname } from './host-name.ts';
 import { wasHeldByOther } from './hostname-history.ts';

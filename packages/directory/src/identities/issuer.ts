@@ -1,19 +1,19 @@
-/** Issuer identifiers: what may be one, and when two of them mean the same place (OpenID Connect Discovery, section 2). */
+/** Issuer identifiers: their form, and the equality of two of them (OpenID Connect Discovery, section 2). */
 import { PlatformError } from '@freehold/contracts';
 
 export interface Issuer {
-  /** As it was given: tokens are compared with it byte by byte. */
+  /** The given spelling: tokens are compared with it byte by byte. */
   readonly issuer: string;
-  /** One spelling for all that lead to the same place, so that nobody takes another's by writing it differently. */
+  /** One spelling for all identifiers of the same place, so that no tenant takes another's by spelling it differently. */
   readonly issuerKey: string;
 }
 
 /**
- * Judges an issuer.
- * @throws PlatformError `validation_failed`, with what is wrong with it.
+ * Parses an issuer.
+ * @throws PlatformError `validation_failed`, with the reason.
  */
 export function parseIssuer(issuer: string): Issuer {
-  // The parser of addresses forgives white space and control characters, and an issuer has none.
+  // The URL parser accepts white space and control characters; an issuer has none.
   if (!/^[!-~]+$/.test(issuer)) throw invalid('must hold no white space and nothing beyond ASCII');
   const url = URL.parse(issuer);
   if (!url) throw invalid('must be a web address: https://login.example.com');
@@ -24,7 +24,7 @@ export function parseIssuer(issuer: string): Issuer {
   return { issuer, issuerKey: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
 }
 
-/** A development issuer runs on the machine of whoever develops. */
+/** A development issuer runs on the developer's machine. */
 function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

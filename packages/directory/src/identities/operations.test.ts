@@ -1,7 +1,7 @@
 /** Whose an issuer, a pool or an organization is: one tenant's at a time, over the whole platform (requirement C-03). */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
-import type { IdentityRecord } from '../declarations/index.ts';
+import type { IdentityRecord } from '../admin-operations.ts';
 
 const ISSUER = 'https://login.example.com';
 const ORGANIZATION = { kind: 'organization', issuer: ISSUER, value: 'org_7' };

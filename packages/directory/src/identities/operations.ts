@@ -1,9 +1,9 @@
-/** What can be done with the identities of a tenant. */
+/** The operations of the identities of a tenant. */
 
 import { PlatformError, pageOf, pageQuery, tenantId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   type IdentityRecord,
@@ -13,11 +13,13 @@ import {
   issuer,
   label,
   value,
-} from '../declarations/identities.ts';
+} from '../declarations/tenants.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, type CallOf, type Change, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { loadTenant, requireOpenTenant, requireTenant } from '../tenants/store.ts';
 import { parseIssuer } from './issuer.ts';
+import { identityMigrations } from './schema.ts';
 import {
   deleteIdentity,
   type IdentityRow,
@@ -134,7 +136,7 @@ export const removeIdentity = /* @__PURE__ */ change(identitiesRemove, ({ db }, 
   return { status: 204, value: null, audit };
 });
 
-/** @throws PlatformError `validation_failed` for a value where there is none, and none where there must be one. */
+/** @throws PlatformError `validation_failed` for a value of a whole issuer, and for a pool or organization without one. */
 function requireValue({ kind, value }: CallOf<typeof identitiesAdd>['body']): string {
   if ((kind === 'issuer') === (value === undefined)) return value ?? '';
   const message = kind === 'issuer' ? 'is not part of a whole issuer' : `must say which ${kind}`;
@@ -143,7 +145,7 @@ function requireValue({ kind, value }: CallOf<typeof identitiesAdd>['body']): st
   });
 }
 
-/** Whose it is, is for staff to know: they have to sort it out. A token may have been lent to somebody's script. */
+/** Only staff learn the other tenant, because they settle the conflict. A builder's token may be in any script. */
 function taken(db: SqlDatabase, { tenant }: IdentityRow, actor: Actor): PlatformError {
   const whose =
     actor.kind === 'staff' ? `the tenant ${loadTenant(db, tenant)?.slug ?? tenant}` : 'another tenant';
@@ -165,3 +167,8 @@ function auditFields(row: IdentityRow): NonNullable<AuditEntry['after']> {
   const { kind, issuer, value, label } = identityOfRow(row);
   return { kind, issuer, value, label };
 }
+
+export const identitiesFeature = /* @__PURE__ */ defineFeature({
+  operations: [readIdentities, addIdentity, removeIdentity],
+  migrations: [identityMigrations],
+});

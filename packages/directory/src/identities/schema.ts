@@ -1,4 +1,4 @@
-/** The table of what belongs to whom at identity providers. It is numbered by itself, beside the directory's own. */
+/** The table of the tenants' identities, numbered apart from the directory's own. */
 import type { Migration } from '@freehold/store';
 
 const identitiesMigration: Migration = {

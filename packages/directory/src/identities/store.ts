@@ -1,7 +1,7 @@
-/** What belongs to whom at identity providers, in SQL. */
+/** The identities of tenants at identity providers, in SQL. */
 import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { IdentityRecord } from '../declarations/identities.ts';
+import type { IdentityRecord } from '../declarations/tenants.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import type { Issuer } from './issuer.ts';
 
@@ -32,7 +32,7 @@ export function deleteIdentity(db: SqlDatabase, id: string): void {
   db.run('DELETE FROM tenant_identities WHERE id = ?', id);
 }
 
-/** What is there under this very kind and value. */
+/** The record with this kind and value. */
 export function loadIdentity(
   db: SqlDatabase,
   { issuerKey, kind, value }: Pick<IdentityRow, 'issuerKey' | 'kind' | 'value'>,
@@ -44,7 +44,7 @@ export function loadIdentity(
 }
 
 /**
- * Another tenant's record that leaves no room for this one: its whole issuer, or, for a whole issuer, anything of it.
+ * Another tenant's record that excludes this one: its whole issuer, or, for a whole issuer, any record of that issuer.
  */
 export function loadForeign(
   db: SqlDatabase,

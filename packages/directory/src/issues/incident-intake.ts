@@ -1,22 +1,21 @@
 /**
- * Where incidents come in. Counted in memory first, by issue, and written in batches, one at a time and at most about
- * one a second: a storm of errors costs the directory no more than a handful does.
+ * The intake of incidents. It counts them in memory by issue and writes batches, one at a time and about one a second: a
+ * storm of errors costs the directory no more than a handful.
  *
- * What waits in memory is written with the next incident that is let through, or when staff look; a process that dies
- * takes it along. Counts are exact but for that.
+ * Waiting incidents are written with a later batch, or when staff list the issues. A process that dies loses them; apart from
+ * that the counts are exact.
  */
 import { scopeId, slug, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { DirectoryMethods } from '../unit.ts';
-import { errorShapeOf } from './error-shape.ts';
-import { fingerprintOf, groupOf } from './fingerprint.ts';
+import { errorShapeOf, fingerprintOf, groupOf } from './fingerprint.ts';
 import { type CountedIncident, OVERFLOW } from './ingest.ts';
+import type { issueMethods } from './operations.ts';
 
-/** An error that nobody expected, and what is known about where it was thrown. */
+/** An unexpected error and the place where it was thrown. */
 export interface Incident {
-  /** What was thrown, or a plain value with `name`, `message` and `stack`. Its message is redacted before it is kept. */
+  /** The thrown value, or a plain one with `name`, `message` and `stack`. The message is redacted before it is kept. */
   readonly error: unknown;
-  /** What was running: as an engine's incident sink hears of it. */
+  /** The unit and method, as an engine's incident sink gets them. */
   readonly where: { readonly kind: string; readonly method: string };
   /** Left out: the platform itself. */
   readonly vertical?: string;
@@ -26,24 +25,24 @@ export interface Incident {
 
 export interface IncidentIntake {
   /**
-   * Takes an incident in. Fit to be called by an incident sink: it never throws and never rejects, and resolves once
-   * the incident is written down, or is counted and waits for the next batch.
+   * Takes an incident in. An incident sink may call it: it never throws or rejects, and resolves once the incident is written
+   * or waits for the next batch.
    */
   ingestIncident(incident: Incident): Promise<void>;
 }
 
-/** Batches that may follow each other at once, and how long until there may be one more. */
+/** Batches that may follow each other at once, and the interval after which one more may. */
 const BATCHES_BURST = 20;
 const BATCH_EVERY_MS = 1000;
-/** Issues that wait at most. Beyond that incidents are counted, and not told apart. */
+/** The most waiting issues. Further incidents are counted together. */
 const WAITING_MAX = 200;
 
-/** Builds the intake. `flush` writes whatever waits, however many batches there were; it does not reject either. */
+/** Builds the intake. `flush` writes all waiting incidents, whatever the rate; it does not reject either. */
 export function makeIncidentIntake({
   directory,
   now,
 }: {
-  readonly directory: Pick<UnitStub<DirectoryMethods>, 'ingestIncidents'>;
+  readonly directory: UnitStub<ReturnType<typeof issueMethods>>;
   readonly now: () => number;
 }): { readonly intake: IncidentIntake; readonly flush: () => Promise<void> } {
   const waiting = new Map<string, CountedIncident>();
@@ -61,7 +60,7 @@ export function makeIncidentIntake({
 
   const mayWrite = (): boolean => {
     const refill = Math.floor((now() - refilledAtMs) / BATCH_EVERY_MS);
-    // A clock that was set back refills nothing, and does not stop the refilling for good either.
+    // A clock that was set back refills nothing, and refilling goes on from there.
     if (refill !== 0) refilledAtMs = now();
     allowance = Math.min(BATCHES_BURST, allowance + Math.max(0, refill));
     if (allowance === 0) return false;
@@ -76,8 +75,8 @@ export function makeIncidentIntake({
       try {
         await directory.ingestIncidents({ incidents });
       } catch {
-        // The engine has told the operator. What could not be written waits for the next batch: to try again at once
-        // would turn a directory that cannot write into a storm of its own.
+        // The engine has reported the failure. The incidents wait for the next batch: an immediate retry would add to the
+        // load of a directory that cannot write.
         for (const incident of incidents) add(incident);
         return;
       }
@@ -99,7 +98,7 @@ export function makeIncidentIntake({
       },
     },
     flush: async () => {
-      // Whoever writes now may stop before all is written.
+      // A batch that is being written may leave some behind.
       while (writing) await writing;
       await start(() => true);
     },

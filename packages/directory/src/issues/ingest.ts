@@ -1,7 +1,7 @@
 /**
- * What an incident does to the issues (spec 3.3), inside the directory's transaction. An issue begins `open`; one that
- * was resolved and is seen again, in the version it was last seen in or a later one, has `regressed`; every other
- * state stays as it is. How many issues there can be is bounded, and so is how many differ only in their words.
+ * Counts incidents in issues (spec 3.3), in the directory's transaction. An issue begins `open`. A resolved issue has
+ * `regressed` when it is seen again in the same or a later version; every other state stays. The number of issues is bounded,
+ * and so is the number of those that differ in their messages alone.
  */
 import type { UnitContext } from '@freehold/store';
 import { ISSUES_MAX } from '../declarations/issues.ts';
@@ -32,14 +32,14 @@ export interface CountedIncident {
   readonly sample: IssueSample;
 }
 
-/** Issues of one error at one place whose words differ. Beyond that the words hold values that nobody recognised. */
+/** Issues of one error at one place with different messages. Beyond that the messages hold unrecognised values. */
 const KIN_MAX = 20;
-/** An issue that nobody has seen for so long makes room for one that somebody sees now. */
+/** An issue that was not seen for so long makes room for a new one. */
 const STALE_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Nothing of an issue that takes up what is too much tells one occurrence from another. */
+/** The message of an issue that counts the incidents beyond the bound of its group. */
 const REST_MESSAGE = 'Further errors of this kind, whose messages are not kept apart';
-/** What the last resort of all looks like. */
+/** The issue that counts the incidents beyond all bounds. */
 export const OVERFLOW = {
   fingerprint: OVERFLOW_FINGERPRINT,
   kin: OVERFLOW_FINGERPRINT,
@@ -57,14 +57,14 @@ export function ingest(context: UnitContext, incident: CountedIncident): void {
   saveIssue(db, row ? seenAgain(row, line) : seenFirst(line));
 }
 
-/** Where a fault that nobody has seen yet is counted: by itself, with the rest of its kin, or with everything else. */
+/** The issue that counts a new fault: its own, the rest of its group, or that of all others. */
 function place({ db, now }: UnitContext, incident: CountedIncident): CountedIncident {
   const { kin, fingerprint } = incident;
   if (fingerprint === OVERFLOW_FINGERPRINT) return incident;
   const isTooMany = countKin(db, kin) >= KIN_MAX;
   const line = isTooMany ? { ...incident, fingerprint: restOf(kin), message: REST_MESSAGE } : incident;
   if (isTooMany && loadIssue(db, line.fingerprint)) return line;
-  // The last place of all is kept for what finds none.
+  // One place stays free for the issue of all others.
   if (countIssues(db) < ISSUES_MAX - 1 || makeRoom(db, now() - STALE_AFTER_MS)) return line;
   return { ...incident, ...OVERFLOW };
 }
@@ -87,7 +87,7 @@ function seenAgain(row: IssueRow, { count, firstSeenMs, lastSeenMs, sample }: Co
   const { version } = sample;
   const regressed =
     row.status === 'resolved' &&
-    // What was seen before the verdict is not seen again, even when it arrives after it.
+    // An incident from before the verdict is no regression, even when it arrives later.
     lastSeenMs >= (row.resolvedAtMs ?? 0) &&
     isSameOrLater(version, row.resolvedIn);
   return {

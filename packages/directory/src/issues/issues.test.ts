@@ -1,7 +1,7 @@
 /** Issues from the incident to the verdict, on the real engine (spec C-26). */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { IssueRecord } from '../declarations/index.ts';
+import type { IssueRecord } from '../admin-operations.ts';
 import type { Incident } from './incident-intake.ts';
 
 const incident = (message: string, more: Partial<Incident> = {}): Incident => ({

@@ -1,4 +1,4 @@
-/** What staff do with issues, and the unit's method that takes incidents in. */
+/** The operations of issues, and the unit's method that takes incidents in. */
 
 import { PlatformError, slug } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
@@ -11,14 +11,16 @@ import {
   issueRecord,
   issueStatus,
 } from '../declarations/issues.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { type Change, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { type CountedIncident, ingest } from './ingest.ts';
+import { issueMigrations } from './schema.ts';
 import { type IssueRow, issueOfRow, listIssues, loadIssue, saveIssue } from './store.ts';
 
 const tag = 'Issues';
 
-/** What staff may say. `regressed` is an observation, and only ingest makes it. */
+/** The verdicts of staff. `regressed` is an observation that only ingest makes. */
 const verdict = z.enum(['resolved', 'ignored', 'open'], {
   error: (issue) =>
     issue.input === 'regressed'
@@ -102,4 +104,10 @@ export const issueMethods = (context: UnitContext) => ({
     for (const incident of incidents) ingest(context, incident);
     return null;
   },
+});
+
+export const issuesFeature = /* @__PURE__ */ defineFeature({
+  operations: [readIssues, setIssueStatus],
+  migrations: [issueMigrations],
+  methods: issueMethods,
 });

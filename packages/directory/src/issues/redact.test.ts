@@ -1,7 +1,6 @@
 /** What is left of a message: the same for every occurrence, and nothing about anybody. */
 import { describe, expect, test } from 'vitest';
-import { errorShapeOf } from './error-shape.ts';
-import { fingerprintOf } from './fingerprint.ts';
+import { errorShapeOf, fingerprintOf } from './fingerprint.ts';
 import { redact } from './redact.ts';
 
 test.each([

@@ -1,15 +1,15 @@
 /**
- * An error's words without whatever looks like a value. What is left is the same for every occurrence of one fault, so
- * it groups them, and holds nothing about anybody, so it may be shown.
+ * Redacts the message of an error: removes everything that looks like a value. The rest is the same for every occurrence of
+ * one fault, so that it groups them, and holds no personal data, so that it may be shown.
  *
- * It errs on the side of taking too much: quoted text is always taken. Names in plain prose are not recognised.
+ * It removes rather too much: all quoted text goes. Names in plain prose are not recognised.
  */
 
-/** Longer messages are cut first: every pattern below is tried on at most so many characters. */
+/** Longer messages are cut first, which bounds the work of every pattern below. */
 const READ_MAX = 1000;
 const SHOWN_MAX = 300;
 
-/** In this order: what is longer and more telling first. No pattern has nested repetition. */
+/** In this order: longer and more specific patterns first. No pattern has nested repetition. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\{.*\}|\{.*$|`[^`]*`|“[^”]*”|(?<![\p{L}\p{N}])'[^']*'/gu, '<text>'],
   [/\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s<>]+/gi, '<url>'],
@@ -33,7 +33,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/[`“].*$/gu, '<text>'],
 ];
 
-/** Takes out what may be a value, and shortens. Line breaks and control characters become single spaces. */
+/** Removes possible values, and shortens. Line breaks and control characters become single spaces. */
 export function redact(message: string): string {
   let text = message
     .slice(0, READ_MAX)
@@ -45,8 +45,8 @@ export function redact(message: string): string {
 }
 
 /**
- * From the first double quote to the last one: JSON is quoted in messages as it is, with quotes of its own inside. An
- * odd number of them says that the end was cut off.
+ * Removes the text from the first double quote to the last one: JSON in messages has quotes of its own. With an odd number
+ * of quotes the end was cut off.
  */
 function withoutQuoted(text: string): string {
   const plain = text.replaceAll('\\"', '');

@@ -1,4 +1,4 @@
-/** The table of issues. It is numbered by itself, beside the directory's own. */
+/** The table of issues, numbered apart from the directory's own. */
 import type { Migration } from '@freehold/store';
 
 const issuesMigration: Migration = {

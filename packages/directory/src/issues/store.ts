@@ -73,7 +73,7 @@ export const STALE_ISSUE =
 export const RESOLVED_ISSUE =
   "SELECT fingerprint FROM issues WHERE status = 'resolved' ORDER BY last_seen, fingerprint LIMIT 1";
 
-/** Forgets one issue that nobody needs: unseen since `staleMs`, else resolved. @returns false where all are needed. */
+/** Forgets one unneeded issue: unseen since `staleMs`, else resolved. @returns false where all are needed. */
 export function makeRoom(db: SqlDatabase, staleMs: number): boolean {
   const spare =
     db.get<{ fingerprint: string }>(STALE_ISSUE, staleMs) ?? db.get<{ fingerprint: string }>(RESOLVED_ISSUE);
@@ -121,7 +121,7 @@ export function issueOfRow(row: IssueRow): IssueRecord {
     newestVersion: row.newestVersion,
     resolvedIn: row.resolvedIn,
     sample: { at: toTimestamp(atMs), ...sample, frames: [...frames] },
-    // A regression changes the state without a row in the admin log, and must not pass under an old tag.
+    // A regression changes the state without a row in the admin log, and must change the tag too.
     etag: `${row.revision}.${row.regressions}`,
   };
 }

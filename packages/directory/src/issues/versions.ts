@@ -1,10 +1,10 @@
-/** Which of two versions of a vertical is the later one (semver.org, section 11; a date or a counter is fine too). */
+/** The order of versions of a vertical (semver.org, section 11; a date or a counter works too). */
 
 const VERSION = /^v?(\d{1,15}(?:\.\d{1,15}){0,5})(?:-([0-9A-Za-z.-]{1,100}))?(?:\+[0-9A-Za-z.-]{1,100})?$/;
 
 /**
- * Whether `version` is as late as `other`, or later. Where nobody can tell — no version, or one of another form — it
- * counts as later: an issue that comes back for nothing costs a look, one that stays silent costs more.
+ * Whether `version` is the same as `other` or later. Without a version, or with one of another form, the answer is true: a
+ * needless regression costs a look, a missed one costs more.
  */
 export function isSameOrLater(version: string | null, other: string | null): boolean {
   if (version === null || other === null || version === other) return true;
@@ -25,7 +25,7 @@ function compareParts(left: readonly string[], right: readonly string[], missing
   return 0;
 }
 
-/** Numbers by value and before words; words by their characters; nothing before anything. */
+/** Numbers by value and before words; words by their characters; a missing part first. */
 function comparePart(left: string, right: string): number {
   if (left === right) return 0;
   const [leftIsNumber, rightIsNumber] = [/^\d+$/.test(left), /^\d+$/.test(right)];

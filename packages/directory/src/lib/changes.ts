@@ -1,15 +1,15 @@
 /**
- * How a change is carried out, whatever it is about: idempotency key, handler, admin-log row and kept answer in one
- * transaction (spec 1.C; design: control-plane, "Audit").
+ * One change: idempotency key, handler, admin-log row and stored answer in one transaction (spec 1.C; design:
+ * control-plane, "Audit").
  *
- * An effect outside the directory is two transactions: `beginEffect` writes the intent before anything happens
- * elsewhere, `settleEffect` or `failEffect` the outcome after. Where nobody knows the outcome, `leaveOpen` writes none:
- * an intent that nobody settles stays findable.
+ * An effect outside the directory takes two transactions: `beginEffect` logs the intent before anything happens elsewhere,
+ * `settleEffect` or `failEffect` logs the outcome after. When the outcome is unknown, `leaveOpen` logs none, and the intent
+ * stays listed as unsettled.
  */
-import { canonicalJson, type ProblemCode } from '@freehold/contracts';
+import { canonicalJson, PlatformError, type ProblemCode } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { requireActing } from '../acting.ts';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
+import { requireActing } from '../access/callers.ts';
 import {
   type AuditedCall,
   appendAdminLog,
@@ -18,17 +18,20 @@ import {
   logHead,
 } from '../audit/admin-log.ts';
 import { endLease, loadLeftBehind, startLease } from '../audit/open-intents.ts';
+import type { AdminOperation } from '../declarations/admin-operation.ts';
 import type { LogHead } from '../declarations/records.ts';
-import type { RoutesChange } from '../host-admin.ts';
+import { holdKey, keepAnswer, type Recalled, recallAnswer, releaseKey } from './conditions.ts';
 import type {
+  Answer,
   AuditEntry,
   Change,
+  ChangeAnswer,
   ChangeContext,
   ChangeHandler,
   DelegatedHandler,
+  RoutesChange,
   WiringFacts,
 } from './handlers.ts';
-import { holdKey, keepAnswer, type Recalled, recallAnswer, releaseKey } from './idempotency.ts';
 
 /** A call on its way into the transaction. */
 export interface ChangeInput {
@@ -38,11 +41,11 @@ export interface ChangeInput {
 
 export interface ChangeOutcome {
   readonly result: AdminResult;
-  /** What the router has to forget; null for nothing. */
+  /** The routes that the router has to forget; null for none. */
   readonly rerouted: RoutesChange | null;
 }
 
-/** What `beginEffect` answers: an outcome when there is nothing to do elsewhere, else the intent. */
+/** The result of `beginEffect`: an outcome when nothing is left to do elsewhere, else the intent. */
 export type EffectBeginning = { readonly outcome: ChangeOutcome } | StartedEffect;
 
 export interface StartedEffect {
@@ -50,9 +53,18 @@ export interface StartedEffect {
   readonly prepared: unknown;
 }
 
-/** How an effect ended: known by its intent. */
+/** The end of the effect with this intent. */
 export interface EffectEnd extends ChangeInput {
   readonly intent: number;
+}
+
+/** @throws PlatformError `unsupported`, reason `unknown_operation`. */
+export function findHandler<H>(handlers: Readonly<Record<string, H>>, operation: string): H {
+  const handler = Object.hasOwn(handlers, operation) ? handlers[operation] : undefined;
+  if (handler) return handler;
+  throw new PlatformError('unsupported', `The directory does not answer ${operation}.`, {
+    reason: 'unknown_operation',
+  });
 }
 
 /** Makes a change inside the directory. */
@@ -63,11 +75,12 @@ export function makeChange(
 ): ChangeOutcome {
   requireActing(context.db, call.actor, handler.operation);
   const recalled = recallAnswer(context, call);
-  if (recalled.kept) return replay(context, recalled.kept);
-  return finalize(context, call, handler(changeContext(context, facts, recalled.resumes), call));
+  if (recalled.stored) return replay(context, recalled.stored);
+  const change = handler.change(changeContext(context, facts, recalled.resumes), call);
+  return finalize(context, call, completed(handler.operation, change));
 }
 
-/** Writes down what is about to happen elsewhere. */
+/** Logs the intent of an effect. */
 export function beginEffect(
   context: UnitContext,
   handler: DelegatedHandler,
@@ -75,9 +88,10 @@ export function beginEffect(
 ): EffectBeginning {
   requireActing(context.db, call.actor, handler.operation);
   const recalled = recallAnswer(context, call);
-  if (recalled.kept) return { outcome: replay(context, recalled.kept) };
+  if (recalled.stored) return { outcome: replay(context, recalled.stored) };
   const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);
-  if ('change' in beginning) return { outcome: finalize(context, call, beginning.change) };
+  if ('change' in beginning)
+    return { outcome: finalize(context, call, completed(handler.operation, beginning.change)) };
   const intent = appendAdminLog(context, auditedCall(call), { ...beginning.intent, outcome: 'intent' });
   startLease(context.db, intent.sequence, context.now());
   holdKey(context, call, intent.sequence);
@@ -85,23 +99,24 @@ export function beginEffect(
 }
 
 /**
- * Writes down that it happened. Older intents that it makes immaterial, and that nobody waits for any more, are
- * settled with it: `superseded`, because how they ended is still not known.
+ * Logs that an effect happened. Older intents that it makes immaterial, and that no call waits for any more, are logged as
+ * `superseded`: their outcome stays unknown.
  */
 export function settleEffect(
   context: UnitContext,
   handler: DelegatedHandler,
   { call, facts, intent, answer }: EffectEnd & { readonly answer: unknown },
 ): ChangeOutcome {
-  const change = handler.settle({ ...changeContext(context, facts), intent }, call, answer);
+  const settled = handler.settle({ ...changeContext(context, facts), intent }, call, answer);
+  const change = completed(handler.operation, settled);
   if (!change.audit) throw new TypeError(`${call.operation} settled an intent without a row to show for it`);
-  const supersedes: Settled['supersedes'] = (after) => handler.supersedes(call, after);
+  const supersedes: Settled['supersedes'] = (after) => handler.supersedes?.(call, after) ?? true;
   const head = logDone(context, auditedCall(call), { audit: change.audit, intent, supersedes });
   releaseKey(context, call, { intent, answer: keepable(change) });
   return { result: resultOf(change, head), rerouted: reroutedBy(change) };
 }
 
-/** How an intent ended well. */
+/** The good end of an intent. */
 interface Settled {
   readonly audit: AuditEntry;
   readonly intent: number;
@@ -109,14 +124,14 @@ interface Settled {
   readonly supersedes: (earlier: AuditEntry['after']) => boolean;
 }
 
-/** Writes the row `done` of an intent, and the row `superseded` of each older one. Answers the new head. */
+/** Logs an intent as `done` and each older one as `superseded`. Returns the new head. */
 export function logDone(
   context: UnitContext,
   by: AuditedCall,
   { audit, intent, supersedes }: Settled,
 ): LogHead {
   const head = appendAdminLog(context, by, { ...audit, outcome: 'done', intent });
-  // Outside of scopes one target sees many works of one kind: only the very same one is done with this.
+  // Without a scope, one target has many works of a kind: then only the very same one is superseded.
   const announced = loadAdminLogRow(context.db, intent)?.after ?? null;
   const isSame = (after: AuditEntry['after']): boolean =>
     (after === null ? null : canonicalJson(after)) === announced;
@@ -130,7 +145,7 @@ export function logDone(
   return heads.at(-1) ?? head;
 }
 
-/** Writes down that it did not happen. The idempotency key comes free, so that the same call may be tried again. */
+/** Logs that an effect did not happen. The idempotency key comes free, so that the same call may be tried again. */
 export function failEffect(
   context: UnitContext,
   handler: DelegatedHandler,
@@ -142,21 +157,21 @@ export function failEffect(
     code,
   }: EffectEnd & { readonly prepared: unknown; readonly code: ProblemCode },
 ): LogHead {
-  handler.undo({ ...changeContext(context, facts), intent }, call, prepared);
+  handler.undo?.({ ...changeContext(context, facts), intent }, call, prepared);
   releaseKey(context, call, { intent, answer: null });
   return logEnd(context, auditedCall(call), intent, { outcome: 'failed', code });
 }
 
 /**
- * Gives up waiting where nobody knows whether it happened: no outcome is written, and the intent stays listed as
- * unsettled. The idempotency key comes free for the same call, which then takes the work up where it was left.
+ * Ends the wait for an effect of unknown outcome: logs nothing, and the intent stays listed as unsettled. The idempotency
+ * key comes free for the same call, which then resumes the work.
  */
 export function leaveOpen(context: UnitContext, { intent }: { readonly intent: number }): null {
   endLease(context.db, intent);
   return null;
 }
 
-/** Writes the row of an intent that did not come to anything, or no longer matters. */
+/** Logs that an intent failed or no longer matters. */
 export function logEnd(
   context: UnitContext,
   by: AuditedCall,
@@ -174,7 +189,19 @@ export function logEnd(
   return appendAdminLog(context, by, { target, before: null, after: null, intent, ...end });
 }
 
-/** What a handler is given. */
+function completed(operation: AdminOperation, answer: ChangeAnswer): Change {
+  const { value = null, ...others } = answer;
+  return withEtag(operation, { status: operation.success, ...others, value });
+}
+
+/** Adds the ETag that a value carries itself, where the declaration has one. */
+export function withEtag<T extends Answer<unknown>>(operation: AdminOperation, answer: T): T {
+  const { value, etag } = answer as Answer<{ readonly etag?: unknown } | null>;
+  if (!operation.etag || etag !== undefined || typeof value?.etag !== 'string') return answer;
+  return { ...answer, etag: value.etag };
+}
+
+/** The context of a handler. */
 export function changeContext(
   context: UnitContext,
   facts: WiringFacts,
@@ -191,11 +218,11 @@ function finalize(context: UnitContext, call: AdminCall, change: Change): Change
   return { result: resultOf(change, head), rerouted: reroutedBy(change) };
 }
 
-/** What a change of routes is about is what its row of the log is about. */
+/** The routes that a change concerns: those of the target of its row in the log. */
 export function reroutedBy({ rerouted, audit }: Pick<Change, 'rerouted' | 'audit'>): RoutesChange | null {
   if (!rerouted) return null;
   const { tenant, scope, vertical } = audit?.target ?? { tenant: null, scope: null, vertical: null };
-  // An application that belongs to a tenant may serve others too.
+  // A vertical that belongs to one tenant may serve others too.
   return scope === null && vertical !== null
     ? { tenant: null, scope: null, vertical }
     : { tenant: tenant as RoutesChange['tenant'], scope: scope as RoutesChange['scope'], vertical };
@@ -216,7 +243,7 @@ function resultOf({ status, value, etag }: Change, head: LogHead | null): AdminR
   };
 }
 
-function replay(context: UnitContext, kept: NonNullable<Recalled['kept']>): ChangeOutcome {
+function replay(context: UnitContext, stored: NonNullable<Recalled['stored']>): ChangeOutcome {
   const head = logHead(context.db);
-  return { result: { ...kept, ...(head === null ? {} : { head }), replayed: true }, rerouted: null };
+  return { result: { ...stored, ...(head === null ? {} : { head }), replayed: true }, rerouted: null };
 }

@@ -1,48 +1,48 @@
-/** The half of an operation that happens outside the directory: what the host administration does in between. */
-import type { AdminCall } from '../actors.ts';
+/** The half of an operation that the host administration does outside the directory. */
+import type { AdminCall } from '../access/actors.ts';
 import type { LogTarget } from '../declarations/records.ts';
-import type { VerticalGateway } from '../gateway.ts';
 import type { ScopeTarget } from '../scopes/target.ts';
 import type { Deadline } from '../verticals/client.ts';
+import type { VerticalGateway } from '../verticals/gateway.ts';
 
-/** What an effect works with. */
+/** The dependencies of an effect. */
 export interface EffectDeps {
   readonly gateway: VerticalGateway;
   readonly deadline: Deadline;
-  /** Where a host name is reached: `https://acme.example.com`. */
+  /** The address of a host name: `https://acme.example.com`. */
   readonly originOf: (hostname: string) => string;
   /** The scope that a call's path names. Rejects with `not_found`. */
   readonly target: (call: AdminCall) => Promise<ScopeTarget>;
 }
 
 export interface EffectOutcome {
-  /** What the directory is to write down. Never a secret. */
+  /** The facts that the directory records. Never a secret. */
   readonly facts: unknown;
-  /** The answer, where it holds what the directory must not see. Default: what the directory answers. */
+  /** The answer, where it holds something that the directory must not see. Default: the directory's answer. */
   readonly reply?: unknown;
 }
 
-/** Says how far an effect is. It takes no time and does not throw; what is said is lost where nobody listens. */
+/** Reports the progress of an effect. It takes no time and does not throw; without a reader the report is lost. */
 export type Report = (step: { readonly step: string }) => void;
 
 export interface EffectPlan {
   readonly value: unknown;
-  /** What was read of a tenant's data to say so: it is written down in the access log. Default: nothing. */
+  /** The tenant's data that the plan read, for the access log. Default: none. */
   readonly read?: { readonly target: LogTarget; readonly items: number };
 }
 
 /** One operation's effect. */
 export interface Effect<Prepared = unknown> {
-  /** Refuses what cannot succeed before an intent is written down. */
+  /** Refuses a call that cannot succeed before an intent is logged. */
   check(deps: EffectDeps, call: AdminCall): Promise<void>;
   /**
-   * What would be done, where the directory alone cannot say. Nothing is changed.
-   * @param known what the directory says. Default: that is the plan.
+   * Makes the plan where the directory alone cannot. Changes nothing.
+   * @param known the directory's plan, which is the default.
    */
   plan?(deps: EffectDeps, call: AdminCall, known: unknown): Promise<EffectPlan>;
-  /** Does it. It may be done again after a failure, so it must be safe to repeat. */
+  /** Performs the effect. It may run again after a failure, so it must be safe to repeat. */
   run(deps: EffectDeps, call: AdminCall, prepared: Prepared, report?: Report): Promise<EffectOutcome>;
-  /** Reports what came of it, once the outcome is written down. Default: the answer says it all. */
+  /** Reports the result after the outcome is logged. Default: the answer is the report. */
   finalize?(end: {
     readonly call: AdminCall;
     readonly prepared: Prepared;
@@ -50,3 +50,6 @@ export interface Effect<Prepared = unknown> {
     readonly report: Report;
   }): void;
 }
+
+/** Effects by the name of their operation. */
+export type Effects = Readonly<Record<string, Effect>>;

@@ -1,7 +1,7 @@
 /** Features come together only where they fit, and an operation is answered in the way that its declaration says. */
 import type { UnitContext } from '@freehold/store';
 import { expect, expectTypeOf, test } from 'vitest';
-import { adminOperations } from '../declarations/index.ts';
+import { adminOperations } from '../admin-operations.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { defineFeature, type MethodsOf, mergeFeatures, mergeHandlers } from './feature.ts';
 import { change, delegated, planned, read } from './handlers.ts';

@@ -1,33 +1,31 @@
 /**
- * A feature: what one part of the directory's unit has, as one value. The unit is all of them together (`unit.ts`), so
- * that an operation is added in its feature, and nowhere else.
+ * A feature: the operations, tables and methods of one concern of the directory's unit, as one value. The unit is all
+ * features together (`unit.ts`), so that an operation is added in its feature alone.
  */
-import { PlatformError } from '@freehold/contracts';
 import type { MigrationSet, UnitContext, UnitMethods } from '@freehold/store';
 import type { LongHandler } from '../long-work/handlers.ts';
 import type { ChangeHandler, DelegatedHandler, PlanHandler, ReadHandler } from './handlers.ts';
-import { mergeDisjoint } from './merge-disjoint.ts';
 
-/** What answers an operation. Most long work keeps its plan with itself. */
+/** Long work mostly brings its plan itself. */
 type Handler = ReadHandler | ChangeHandler | DelegatedHandler | LongHandler | PlanHandler;
 
 export interface Feature<M extends UnitMethods = UnitMethods, Query extends string = string> {
-  /** What answers operations: each of these carries the declaration that it answers. */
+  /** The handlers; each carries the declaration of its operation. */
   readonly operations?: readonly Handler[];
-  /** Applied in order, behind those of the features before this one. The name of an applied set never changes. */
+  /** Applied in order, after those of the features before this one. The name of an applied set never changes. */
   readonly migrations?: readonly MigrationSet[];
-  /** What is asked of the unit beside the operations, by the host administration alone. */
+  /** The methods beside the operations, which the host administration alone calls. */
   readonly methods?: (context: UnitContext) => M;
-  /** Those of its methods that only read: see `UnitDefinition.queries`. */
+  /** The methods that only read: see `UnitDefinition.queries`. */
   readonly queries?: readonly Query[];
 }
 
-/** The methods of features together, each with its exact type. One that has none is inferred with methods of any name. */
+/** The methods of features together, each with its exact type. A feature without methods is inferred with methods of any name. */
 export type MethodsOf<Features extends readonly Feature[]> = Features extends readonly [
   Feature<infer M>,
-  ...infer Rest extends readonly Feature[],
+  ...infer Others extends readonly Feature[],
 ]
-  ? (string extends keyof M ? unknown : M) & MethodsOf<Rest>
+  ? (string extends keyof M ? unknown : M) & MethodsOf<Others>
   : unknown;
 
 /** Gives a feature its exact type. */
@@ -38,8 +36,8 @@ export function defineFeature<M extends UnitMethods, Query extends keyof NoInfer
 }
 
 /**
- * What answers the operations of all features, by their names.
- * @throws TypeError when an operation is answered twice, whether in one way or in two.
+ * The handlers of all features, by kind and by the name of their operation.
+ * @throws TypeError when an operation has two handlers, of one kind or of two.
  */
 export function mergeHandlers(features: readonly Pick<Feature, 'operations'>[]) {
   const all = features.flatMap(({ operations = [] }) => operations);
@@ -59,16 +57,7 @@ export function mergeHandlers(features: readonly Pick<Feature, 'operations'>[]) 
   return { ...answering, plans: byName('plan') };
 }
 
-/** @throws PlatformError `unsupported`, reason `unknown_operation`. */
-export function findHandler<H>(handlers: Readonly<Record<string, H>>, operation: string): H {
-  const handler = Object.hasOwn(handlers, operation) ? handlers[operation] : undefined;
-  if (handler) return handler;
-  throw new PlatformError('unsupported', `The directory does not answer ${operation}.`, {
-    reason: 'unknown_operation',
-  });
-}
-
-/** What a unit is that has these features: its methods are known, and none may be there twice, when it is opened. */
+/** The definition of a unit with these features. */
 export function mergeFeatures<const Features extends readonly Feature[]>(features: Features) {
   type M = MethodsOf<Features>;
   return {
@@ -78,4 +67,19 @@ export function mergeFeatures<const Features extends readonly Feature[]>(feature
     /** @throws TypeError when two features have a method of one name. */
     open: (context: UnitContext) => mergeDisjoint(features.map(({ methods }) => methods?.(context))) as M,
   };
+}
+
+/**
+ * Merges tables. A name in two of them is a mistake, because one entry would silently replace the other.
+ * @throws TypeError for a name that two of the tables have.
+ */
+export function mergeDisjoint<T>(
+  tables: readonly (Readonly<Record<string, T>> | undefined)[],
+): Readonly<Record<string, T>> {
+  const all = new Map<string, T>();
+  for (const [name, value] of tables.flatMap((table) => Object.entries(table ?? {}))) {
+    if (all.has(name)) throw new TypeError(`${name} is there twice`);
+    all.set(name, value);
+  }
+  return Object.fromEntries(all);
 }

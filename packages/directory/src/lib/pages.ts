@@ -1,8 +1,8 @@
-/** Keyset pages in SQL: the filters that were given, then the key, so that an index can serve both. */
+/** Keyset pages in SQL: the given filters, then the key, so that one index serves both. */
 import { decodeCursor, PlatformError } from '@freehold/contracts';
 import type { SqlValue } from '@freehold/store';
 
-/** One statement with what is bound to it. */
+/** One statement with its parameters. */
 export interface Statement {
   readonly sql: string;
   readonly params: readonly SqlValue[];
@@ -16,7 +16,7 @@ export interface PageRequest {
 export interface PageShape {
   /** `SELECT … FROM …`, without a WHERE. */
   readonly select: string;
-  /** Column → what it must equal. An undefined value is no filter. */
+  /** Column → the value that it must equal. An undefined value is no filter. */
   readonly where: Readonly<Record<string, SqlValue | undefined>>;
   /** Further conditions. */
   readonly and?: readonly Statement[];
@@ -55,7 +55,7 @@ export function pageStatement(shape: PageShape, page: PageRequest): Statement {
 export function beginsWith(column: string, prefix: string): Statement {
   return {
     sql: `${column} >= ? AND ${column} < ?`,
-    // The greatest code point there is: nothing that begins with the prefix sorts behind it.
+    // The greatest code point: no text with the prefix sorts behind it.
     params: [prefix, `${prefix}\u{10ffff}`],
   };
 }

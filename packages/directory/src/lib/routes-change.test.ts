@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform } from '../../test/platform.ts';
 import { admitted, manifestOf, promote } from '../../test/registry.ts';
-import type { BackupRecord } from '../declarations/index.ts';
+import type { BackupRecord } from '../admin-operations.ts';
 import type { RoutesChange } from '../index.ts';
 
 async function open() {

@@ -2,7 +2,7 @@
  * Follows long work for its callers: by a read, by a read that waits, and by events. Work of this process is seen as it
  * happens; work of another process is polled every second.
  */
-import type { AdminCall, AdminResult, OperationEvent } from '../actors.ts';
+import type { AdminCall, AdminResult, OperationEvent } from '../access/actors.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { operationsGet } from './operations.ts';

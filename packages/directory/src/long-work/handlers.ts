@@ -5,7 +5,7 @@
 import type { ScopeExport } from '@freehold/contracts';
 import type { UnitContext, UnitStub } from '@freehold/store';
 import type { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import type { BackupStore } from '../backups/backup-store.ts';
 import type { AdminOperation } from '../declarations/admin-operation.ts';
 import type { EffectDeps } from '../lib/effects.ts';

@@ -3,8 +3,8 @@ import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
-import type { OperationEvent } from '../actors.ts';
-import type { BackupRecord, OperationRecord, ScopeRecord } from '../declarations/index.ts';
+import type { OperationEvent } from '../access/actors.ts';
+import type { BackupRecord, OperationRecord, ScopeRecord } from '../admin-operations.ts';
 
 async function open() {
   const backups = makeMemoryBackups();

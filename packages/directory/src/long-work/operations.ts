@@ -2,7 +2,7 @@
 import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { operationId, operationRecord, operationState } from '../declarations/long-work.ts';
 import { change, read } from '../lib/handlers.ts';

@@ -8,11 +8,10 @@
  *    such, after it only a refusal.
  */
 import { PlatformError, publicError, toFailure } from '@freehold/contracts';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
-import type { RoutesChange } from '../host-admin.ts';
-import type { WiringFacts } from '../lib/handlers.ts';
+import type { RoutesChange, WiringFacts } from '../lib/handlers.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
 import { type Follow, makeFollower, type Sleep } from './follow.ts';
 import type { LongDeps, LongEffect } from './handlers.ts';

@@ -1,15 +1,14 @@
 /** The record of long work inside the directory: its beginning, its progress and its end, each in one transaction. */
 import { type Failure, fromFailure, PlatformError, toProblem } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { requireActing } from '../acting.ts';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
+import { requireActing } from '../access/callers.ts';
 import { appendAdminLog, auditedCall, logHead } from '../audit/admin-log.ts';
 import { OPERATION_PREFIX, type OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
-import type { RoutesChange } from '../host-admin.ts';
-import { type ChangeInput, changeContext, logDone, logEnd, reroutedBy } from '../lib/changes.ts';
-import { findHandler } from '../lib/feature.ts';
-import { keepAnswer, recallAnswer } from '../lib/idempotency.ts';
+import { type ChangeInput, changeContext, findHandler, logDone, logEnd, reroutedBy } from '../lib/changes.ts';
+import { keepAnswer, recallAnswer } from '../lib/conditions.ts';
+import type { RoutesChange } from '../lib/handlers.ts';
 import type { LongBeginning, LongEndContext, LongHandler } from './handlers.ts';
 import { requireIdle } from './operations.ts';
 import {
@@ -107,9 +106,9 @@ function beginWork(at: WorkContext, { call, facts }: ChangeInput): AdminResult {
   const handler = findHandler(at.handlers, call.operation);
   requireActing(at.db, call.actor, handler.operation);
   const recalled = recallAnswer(at, call);
-  if (recalled.kept) {
+  if (recalled.stored) {
     // A replay shows the work as it is now, not as it was.
-    const { id } = recalled.kept.value as OperationRecord;
+    const { id } = recalled.stored.value as OperationRecord;
     const head = logHead(at.db);
     const value = operationOfRow(requireOperation(at.db, id));
     return { status: 202, value, replayed: true, ...(head === null ? {} : { head }) };

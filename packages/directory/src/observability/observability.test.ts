@@ -3,7 +3,7 @@ import { PlatformError, toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import { chattyTelemetry } from '../../test/registry.ts';
-import { adminOperations } from '../declarations/index.ts';
+import { adminOperations } from '../admin-operations.ts';
 import { POINTS_MAX, type Telemetry } from './observability.ts';
 
 const FLEET = ['observability.logs', 'observability.metrics', 'observability.metrics-series'] as const;

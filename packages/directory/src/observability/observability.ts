@@ -18,7 +18,8 @@ import {
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor, AdminCall, AdminResult } from '../actors.ts';
+import type { Actor, AdminCall, AdminResult } from '../access/actors.ts';
+import { requireActingTenant } from '../access/callers.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   type MetricsPoint,
@@ -35,8 +36,8 @@ import {
   tenantMetrics,
 } from '../declarations/observability.ts';
 import { defineFeature, type MethodsOf } from '../lib/feature.ts';
-import { found, type Performers, performersOf } from '../lib/host-admin-performers.ts';
-import { requireActingTenant, requireTenant } from '../tenants/store.ts';
+import { found, type Performers, performersOf } from '../lib/performers.ts';
+import { requireTenant } from '../tenants/store.ts';
 
 /** The longest window, in days. */
 export const WINDOW_DAYS_MAX = 31;

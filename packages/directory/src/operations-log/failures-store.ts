@@ -1,4 +1,4 @@
-/** What the platform could not do, in SQL. */
+/** The failures of the platform's own work in SQL. */
 import { cutPage, type Page, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { OpsFailureRecord } from '../declarations/operations-log.ts';
@@ -6,12 +6,12 @@ import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts
 import { OPS_FAILURES, trim } from './retention.ts';
 
 export interface OpsFailure {
-  /** What was being done: `sweep.connection`. */
+  /** The work: `sweep.connection`. */
   readonly operation: string;
   readonly tenant: TenantId | null;
   readonly scope: ScopeId | null;
   readonly vertical: string | null;
-  /** What it was about: an id. */
+  /** The id of its subject. */
   readonly subject: string | null;
   /** A stable word. */
   readonly reason: string;
@@ -34,14 +34,18 @@ export function appendOpsFailures(db: SqlDatabase, failures: readonly OpsFailure
   trim(db, OPS_FAILURES, { shelves: failures.map(({ tenant }) => ({ tenant })), nowMs });
 }
 
-/** For how long the same failure of the same thing is not told again: what is tried each minute would hide all else. */
+/** For so long the same failure of the same subject is not logged again: minutely retries would hide all others. */
 const AGAIN_MS = 60 * 60 * 1000;
 
 export const TOLD_ALREADY = `SELECT 1 FROM ops_failures
    WHERE subject = ? AND operation = ? AND at > ? AND at <= ? AND reason = ? LIMIT 1`;
 
-/** Whether this failure was written down within the last hour. */
-export function isTold(db: SqlDatabase, { subject, operation, reason }: OpsFailure, nowMs: number): boolean {
+/** Whether this failure was logged within the last hour. */
+export function isLogged(
+  db: SqlDatabase,
+  { subject, operation, reason }: OpsFailure,
+  nowMs: number,
+): boolean {
   return db.get(TOLD_ALREADY, subject, operation, nowMs - AGAIN_MS, nowMs, reason) !== undefined;
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { OpsFailureRecord, SweepRunRecord } from '../declarations/index.ts';
+import type { OpsFailureRecord, SweepRunRecord } from '../admin-operations.ts';
 import type { SweepUnit } from './recorder.ts';
 
 const runs = async (platform: Platform, query = {}, as?: Parameters<Platform['call']>[1]) =>

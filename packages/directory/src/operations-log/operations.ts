@@ -5,8 +5,10 @@ import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { opsFailureRecord, sweepKind, sweepOutcome, sweepRunRecord } from '../declarations/operations-log.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { read } from '../lib/handlers.ts';
-import { appendOpsFailures, isTold, listOpsFailures, type OpsFailure } from './failures-store.ts';
+import { appendOpsFailures, isLogged, listOpsFailures, type OpsFailure } from './failures-store.ts';
+import { operationsLogMigrations } from './schema.ts';
 import { appendSweepRuns, listSweepRuns, type SweptUnit } from './sweep-runs-store.ts';
 
 const tag = 'Operations';
@@ -22,7 +24,7 @@ export const opsFailuresList = adminOperation({
   name: 'ops-failures.list',
   summary: 'List what the platform could not do, newest first',
   description:
-    'Work that nobody was waiting for: sweeps, schedules, collections; and calls of which nobody learned how they ended. What goes on failing for the same reason is one row an hour. Of each tenant, and of the platform itself, the newest 1000 rows of the last 90 days are kept.',
+    'Work that no caller waits for: sweeps, schedules, collections; and calls of unknown outcome. A repeated failure for the same reason is one row an hour. Of each tenant, and of the platform itself, the newest 1000 rows of the last 90 days are kept.',
   tag,
   method: 'GET',
   path: '/ops-failures',
@@ -78,14 +80,14 @@ export const operationsLogMethods = (context: UnitContext) => ({
   },
 
   /**
-   * Units of one sweep. Each that failed is a failure of operation as well, in the same transaction, unless the same one
-   * is of the last hour.
+   * Records units of one sweep. Each failed unit is a failed operation too, in the same transaction, unless the same failure
+   * was logged within the last hour.
    */
   recordSweep: ({ run, units }: { readonly run: string; readonly units: readonly SweptUnit[] }): null => {
     appendSweepRuns(context.db, run, units, context.now());
     const failures = units.filter(({ outcome }) => outcome === 'failed').map(failureOf);
-    const news = failures.filter((failure) => !isTold(context.db, failure, context.now()));
-    appendOpsFailures(context.db, news, context.now());
+    const unlogged = failures.filter((failure) => !isLogged(context.db, failure, context.now()));
+    appendOpsFailures(context.db, unlogged, context.now());
     return null;
   },
 });
@@ -101,3 +103,9 @@ function failureOf({ kind, unit, tenant, scope, vertical, reason }: SweptUnit): 
     detail: `A sweep could not finish with this ${kind}.`,
   };
 }
+
+export const operationsLogFeature = /* @__PURE__ */ defineFeature({
+  operations: [readOpsFailures, readSweepRuns],
+  migrations: [operationsLogMigrations],
+  methods: operationsLogMethods,
+});

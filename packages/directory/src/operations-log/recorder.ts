@@ -1,10 +1,10 @@
-/** How the platform's own work is written down: by its wiring, never by a caller of a route. */
+/** The record of the platform's own work, written by its wiring and never by a caller of a route. */
 import { ID_PREFIXES, parseInput, scopeId, slug, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import type { ConnectionSweep } from '../connections/maintenance.ts';
 import { redact } from '../issues/redact.ts';
-import type { DirectoryMethods } from '../unit.ts';
+import type { operationsLogMethods } from './operations.ts';
 
 const word = z.string().regex(/^[a-z][a-z0-9_.-]{0,63}$/);
 const id = z.string().min(1).max(128);
@@ -34,7 +34,7 @@ const opsFailure = z.strictObject({
 });
 export type OpsFailureInput = z.input<typeof opsFailure>;
 
-/** How many units came to what. */
+/** The totals of a sweep. */
 export interface SweepTotals {
   readonly run: string;
   readonly units: number;
@@ -43,14 +43,14 @@ export interface SweepTotals {
 
 export interface OperationsLog {
   /**
-   * Writes one row for each unit as a sweep yields it, some at a time: what was swept before a sweep broke off stays
-   * written down. A sweep's own error goes on to the caller.
+   * Writes one row for each unit that a sweep yields, in batches. The rows before an error of the sweep stay, and the error
+   * goes on to the caller.
    * @throws PlatformError `validation_failed` for a unit with an outcome that its kind cannot have.
    */
   recordSweep(units: AsyncIterable<SweepUnit> | Iterable<SweepUnit>): Promise<SweepTotals>;
-  /** The same for what `connections.sweep()` yields. */
+  /** The same for the lines of `connections.sweep()`. */
   recordConnectionSweep(lines: AsyncIterable<ConnectionSweep>): Promise<SweepTotals>;
-  /** Writes down what could not be done and nobody waited for. `detail` is redacted. */
+  /** Records a failure that no caller waited for. `detail` is redacted. */
   recordOpsFailure(failure: OpsFailureInput): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export function makeOperationsLog({
   directory,
   newId,
 }: {
-  readonly directory: Pick<UnitStub<DirectoryMethods>, 'recordSweep' | 'recordOpsFailures'>;
+  readonly directory: UnitStub<ReturnType<typeof operationsLogMethods>>;
   readonly newId: (prefix: string) => string;
 }): OperationsLog {
   const recordSweep: OperationsLog['recordSweep'] = async (units) => {
@@ -96,12 +96,12 @@ export function makeOperationsLog({
   };
 }
 
-/** What `connections.sweep()` yields, as units of a sweep. */
+/** The lines of `connections.sweep()` as units of a sweep. */
 export async function* connectionUnits(
   lines: AsyncIterable<ConnectionSweep>,
 ): AsyncGenerator<SweepUnit, void, undefined> {
   for await (const { connection, tenant, scope, vertical, outcome, reason } of lines) {
-    // A provider's module may narrow its failures as it likes; an unusual word must not end the sweep.
+    // A provider's module may invent reasons; an unusual word must not end the sweep.
     const known = word.safeParse(reason).data ?? 'unknown';
     yield { kind: 'connection', unit: connection, tenant, scope, vertical, outcome, reason: known } as const;
   }

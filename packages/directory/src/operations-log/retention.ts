@@ -1,11 +1,11 @@
 /**
- * How much of the operations log is kept. A tenant's rows push out only that tenant's: one whose every connection fails
- * hides nothing of anybody else's. Nor does one kind of unit hide another: a schedule of each minute no backup.
+ * The retention of the operations log. Rows of one tenant replace only rows of that tenant, so that a tenant whose every
+ * connection fails hides no other's. Likewise one kind of unit hides no other: a minutely schedule no backup.
  */
 import type { SqlDatabase } from '@freehold/store';
 import type { Statement } from '../lib/pages.ts';
 
-/** Whose rows make room for each other. */
+/** A tenant and kind whose rows make room for each other. */
 export interface Shelf {
   readonly tenant: string | null;
   /** Undefined where there are no kinds. */
@@ -28,7 +28,7 @@ export const OPS_FAILURES: Retention = {
   ownRowsMax: 1000,
   ageMaxMs: 90 * DAY_MS,
 };
-/** The platform's own jobs come by up to five times a minute: that is three days of a busy one. */
+/** The platform's own jobs run up to five times a minute: three days of a busy one. */
 export const SWEEP_RUNS: Retention = {
   table: 'sweep_runs',
   rowsMax: 2000,
@@ -36,10 +36,10 @@ export const SWEEP_RUNS: Retention = {
   ageMaxMs: 30 * DAY_MS,
 };
 
-/** Rows that go because of their age with one call: appending stays quick after a long pause, too. */
+/** The most aged rows that one call deletes, so that appending stays quick after a long pause. */
 const AGED_MAX = 500;
 
-/** Forgets what is beyond the bound of one shelf. */
+/** Deletes the rows beyond the bound of one shelf. */
 export function shelfTrim({ table, rowsMax, ownRowsMax }: Retention, { tenant, kind }: Shelf): Statement {
   const where = kind === undefined ? 'tenant IS ?1' : 'tenant IS ?1 AND kind = ?3';
   return {
@@ -53,7 +53,7 @@ export const ageTrim = ({ table }: Retention): string =>
   `DELETE FROM ${table} WHERE sequence IN
      (SELECT sequence FROM ${table} WHERE at < ? ORDER BY at LIMIT ${AGED_MAX})`;
 
-/** Forgets what is too old, and what these shelves have too much of. */
+/** Deletes rows that are too old, or beyond the bounds of these shelves. */
 export function trim(
   db: SqlDatabase,
   retention: Retention,

@@ -1,14 +1,14 @@
-/** The units that sweeps went over, in SQL (spec 6.4). */
+/** The units of sweeps in SQL (spec 6.4). */
 import { cutPage, type Page, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { SweepRunRecord } from '../declarations/operations-log.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { SWEEP_RUNS, trim } from './retention.ts';
 
-/** One unit and what came of it. */
+/** One unit and its outcome. */
 export interface SweptUnit {
   readonly kind: SweepRunRecord['kind'];
-  /** Which connection, schedule, feed or intent. */
+  /** The connection, schedule, feed or intent. */
   readonly unit: string;
   readonly tenant: TenantId | null;
   readonly scope: ScopeId | null;

@@ -1,30 +1,65 @@
-/** Making an owner-claim link, as far as the directory is concerned: that it was made, and never the link. */
-
+/**
+ * The owner seat of a scope, and the links that lead to it (spec 4.3.4; design: control-plane-routes, "Owner seat"). The
+ * vertical is asked at its bound application host name. The directory logs that a link was made, and never the link.
+ */
 import {
+  type OwnerSeat,
   ownerClaimResponse,
   ownerRecoveryRequest,
   ownerRecoveryResponse,
+  ownerSeatResponse,
   PlatformError,
+  scopeId,
+  tenantId,
 } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { z } from 'zod';
+import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { params, tag } from '../declarations/owner-seat.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { type AuditEntry, delegated } from '../lib/handlers.ts';
+import type { Effect, EffectDeps, Effects } from '../lib/effects.ts';
+import { defineFeature } from '../lib/feature.ts';
+import { type AuditEntry, type CallOf, delegated } from '../lib/handlers.ts';
 import { requireActiveScope } from '../scopes/store.ts';
-import { loadScopeTarget, logTargetOf, type ScopeTarget } from '../scopes/target.ts';
+import { loadScopeTarget, logTargetOf, type ScopeTarget, scopeRefOf } from '../scopes/target.ts';
+import { askVertical, type VerticalQuestion } from '../verticals/client.ts';
+import { requireBound } from '../verticals/reach.ts';
 
-/** What the effect needs to know. */
-export interface ClaimTarget {
+const tag = 'Owner seat';
+const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+
+/** The scope of a link, with the host name that it leads to. */
+interface ClaimTarget {
   readonly scope: ScopeRecord;
   readonly hostname: string;
+}
+
+export const ownerSeatGet = adminOperation({
+  name: 'owner-seat.get',
+  summary: 'Say whether the owner seat is claimed',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/owner-seat',
+  input: { params },
+  output: ownerSeatResponse,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found', 'unsupported', 'runtime_fault'],
+});
+
+/** Asks the vertical for its seat. Without a host name it is asked too: a seat exists before its address. */
+export async function readOwnerSeat(deps: EffectDeps, call: AdminCall): Promise<OwnerSeat> {
+  const { scope, hostname } = await deps.target(call);
+  const origin = hostname === null ? {} : { origin: deps.originOf(hostname) };
+  return ask(deps, scope, { path: 'owner-seat', ...origin, answer: ownerSeatResponse });
 }
 
 export const ownerClaimMint = adminOperation({
   name: 'owner-claim.mint',
   summary: 'Make a link with which the owner claims the seat',
   description:
-    'The link is shown once and retires the one before it. A conflict when no host name is bound (reason no_hostname) or the seat is claimed. When nobody knows whether a link was made (reason outcome_unknown), make the call again.',
+    'The link is shown once and retires the one before it. A conflict when no host name is bound (reason no_hostname) or the seat is claimed. When it is unknown whether a link was made (reason outcome_unknown), make the call again.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/owner-claim',
@@ -37,29 +72,11 @@ export const ownerClaimMint = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
-export const mintOwnerClaim = /* @__PURE__ */ delegated<
-  typeof ownerClaimMint,
-  ClaimTarget,
-  { expiresAt: string }
->(ownerClaimMint, {
-  begin: ({ db }, { params }) => {
-    const prepared = requireReachable(db, params);
-    return { intent: auditOf(prepared, null), prepared };
-  },
-  settle: ({ db }, { params }, { expiresAt }) => ({
-    status: 201,
-    value: null,
-    audit: auditOf(loadScopeTarget(db, params), { expiresAt }),
-    shownOnce:
-      'The link was shown by an earlier call with this key and is not kept. Make another with a new key; it retires the earlier one.',
-  }),
-});
-
 export const ownerRecoveryMint = adminOperation({
   name: 'owner-recovery.mint',
   summary: 'Make a way back for an owner who can no longer sign in',
   description:
-    "A claimed seat is never claimed again. This makes an invite with the owner's role instead, which is accepted once; whoever holds the seat stays what they are. The tenant's admin can read who made it and why. The link is shown once and retires the one before it that nobody accepted. A conflict when no host name is bound (reason no_hostname) or while nobody owns the instance (reason seat_pending): then make a claim link. When nobody knows whether a link was made (reason outcome_unknown), make the call again.",
+    "A claimed seat is never claimed again. This makes an invite with the owner's role instead, which is accepted once; the present owner keeps the seat. The tenant's admin can read who made it and why. The link is shown once and retires an earlier one that was not accepted. A conflict when no host name is bound (reason no_hostname) or while the instance has no owner (reason seat_pending): then make a claim link. When it is unknown whether a link was made (reason outcome_unknown), make the call again.",
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/owner-recovery',
@@ -73,24 +90,74 @@ export const ownerRecoveryMint = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
-/** The same for a way back. The reason is the operator's own words about a person: the tenant reads it, this log does not. */
-export const mintOwnerRecovery = /* @__PURE__ */ delegated<
-  typeof ownerRecoveryMint,
-  ClaimTarget,
-  { expiresAt: string }
->(ownerRecoveryMint, {
-  begin: ({ db }, { params }) => {
+/**
+ * The directory's part in either link. The reason of a recovery is the operator's text about a person: the tenant reads it,
+ * this log does not hold it.
+ */
+const LINK = {
+  begin: ({ db }: UnitContext, { params }: LinkCall) => {
     const prepared = requireReachable(db, params);
     return { intent: auditOf(prepared, null), prepared };
   },
-  settle: ({ db }, { params }, { expiresAt }) => ({
-    status: 201,
+  settle: ({ db }: UnitContext, { params }: LinkCall, { expiresAt }: { readonly expiresAt: string }) => ({
+    status: 201 as const,
     value: null,
     audit: auditOf(loadScopeTarget(db, params), { expiresAt }),
     shownOnce:
       'The link was shown by an earlier call with this key and is not kept. Make another with a new key; it retires the earlier one.',
   }),
+};
+
+type LinkCall = Pick<CallOf<typeof ownerClaimMint>, 'params'>;
+
+export const ownerSeatFeature = /* @__PURE__ */ defineFeature({
+  operations: [
+    /* @__PURE__ */ delegated(ownerClaimMint, LINK),
+    /* @__PURE__ */ delegated(ownerRecoveryMint, LINK),
+  ],
 });
+
+/** The effects of the seat, by operation. */
+export const ownerSeatEffects: Effects = {
+  'owner-claim.mint': linkEffect((deps, scope, { origin }) =>
+    ask(deps, scope, { path: 'owner-claim', origin, body: { origin }, answer: ownerClaimResponse }),
+  ),
+  'owner-recovery.mint': linkEffect((deps, scope, { origin, call }) => {
+    const { why, recover } = (call as unknown as CallOf<typeof ownerRecoveryMint>).body;
+    // The vertical tells the tenant's admin who made the invite.
+    const body = { origin, by: call.actor.name, why, recover };
+    return ask(deps, scope, { path: 'owner-recovery', origin, body, answer: ownerRecoveryResponse });
+  }),
+};
+
+function linkEffect(
+  make: (
+    deps: EffectDeps,
+    scope: ScopeRecord,
+    link: { readonly origin: string; readonly call: AdminCall },
+  ) => Promise<{ readonly expiresAt: string }>,
+): Effect<ClaimTarget> {
+  return {
+    check: async ({ gateway, target }, call) => {
+      requireBound(gateway, (await target(call)).scope.vertical, NO_SEAT);
+    },
+    run: async (deps, call, { scope, hostname }) => {
+      const link = await make(deps, scope, { origin: deps.originOf(hostname), call });
+      return { facts: { expiresAt: link.expiresAt }, reply: link };
+    },
+  };
+}
+
+const NO_SEAT = 'keeps no owner seat';
+
+function ask<S extends z.ZodType>(
+  { gateway, deadline }: EffectDeps,
+  scope: ScopeRecord,
+  question: Omit<VerticalQuestion<S>, 'scope' | 'forward'>,
+): Promise<z.output<S>> {
+  const bound = requireBound(gateway, scope.vertical, NO_SEAT);
+  return askVertical(bound, { ...question, scope: scopeRefOf(scope), forward: true }, deadline);
+}
 
 function requireReachable(
   db: SqlDatabase,

@@ -1,8 +1,8 @@
 /** The platform's grants: given and taken by staff, and what a vertical can do with one. */
 import { describe, expect, test } from 'vitest';
 import { type CallParts, openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
-import type { Actor } from '../actors.ts';
-import type { AdminOperationName, TenantRecord } from '../declarations/index.ts';
+import type { Actor } from '../access/actors.ts';
+import type { AdminOperationName, TenantRecord } from '../admin-operations.ts';
 
 async function openApp(): Promise<Platform> {
   const platform = await openPlatform();

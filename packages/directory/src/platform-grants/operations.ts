@@ -4,9 +4,9 @@ import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type PlatformGrant, platformGrantRecord } from '../declarations/platform-grants.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type ChangeHandler, change, type ReadHandler, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from '../vertical-registry/operations.ts';
 import { requireVertical } from '../vertical-registry/verticals-store.ts';
 import {

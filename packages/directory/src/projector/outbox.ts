@@ -1,6 +1,6 @@
 /**
- * The outbox of a projection: the scopes that have not heard of the newest revision. A scope is enqueued in the transaction
- * of the change and leaves when it has confirmed the newest revision, so that a crash in between loses no delivery.
+ * The outbox of a projection: the scopes that have not confirmed the newest revision. A scope is enqueued in the transaction
+ * of the change and leaves with its confirmation, so that a crash in between loses no delivery.
  */
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { loadAdminLogRow } from '../audit/admin-log.ts';
@@ -8,21 +8,23 @@ import { appendOpsFailures } from '../operations-log/failures-store.ts';
 import { loadScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
 import type { Change, Delivery, Projection } from './projection.ts';
 
-/** How long one delivery has the scope for itself: longer than a vertical may take, so that two never overlap. */
+/** The claim of one delivery on its scope: longer than its time limit, so that two never overlap. */
 const CLAIM_MS = 60_000;
-/** After a failure a scope is tried again so much later, and twice as long after each further one. */
+/** The delay of the retry after a failure; it doubles with each further failure. */
 const RETRY_FIRST_MS = 30_000;
 const RETRY_MOST_MS = 60 * 60_000;
 
 /**
- * Operations after which a scope has lost what it was sent, and how long they may take at most. A delivery before the end
- * would be lost with the rest.
+ * Operations that replace a scope by a state without its projections, and how long each may take at most. A delivery before
+ * the end would be lost with the rest.
  */
 const REPLACED_WITHIN_MS: Readonly<Record<string, number>> = {
   'scopes.provision': 5 * 60_000,
   'scopes.rewind': 5 * 60_000,
   'scopes.restore': 60 * 60_000,
 };
+
+export const REPLACING: readonly string[] = Object.keys(REPLACED_WITHIN_MS);
 
 /** States in which a scope has a database that can be written. */
 const REACHABLE = "('active', 'suspended', 'archived')";
@@ -53,19 +55,14 @@ export function enqueueReplaced(
   for (const projection of projections) enqueueScope(context, projection, row.scope, ended ? 0 : withinMs);
 }
 
-/** Whether a call of this operation replaces its scope. */
-export function replacesScope(operation: string): boolean {
-  return Object.hasOwn(REPLACED_WITHIN_MS, operation);
-}
-
-/** How many scopes have not heard of the newest revision: of one tenant, or of all. */
+/** Counts the scopes that have not confirmed the newest revision: of one tenant, or of all. */
 export function countPending(db: SqlDatabase, { outbox }: Projection, tenant?: string): number {
   const of = tenant === undefined ? '' : ' WHERE tenant = ?';
   const params = tenant === undefined ? [] : [tenant];
   return db.get<{ count: number }>(`SELECT count(*) AS count FROM ${outbox}${of}`, ...params)?.count ?? 0;
 }
 
-/** Which deliveries are claimed: all that are due, those of one tenant, or that of one scope. */
+/** The deliveries to claim: all that are due, those of one tenant, or that of one scope. */
 export interface DeliveryFilter {
   readonly tenant?: string;
   readonly scope?: string;
@@ -77,6 +74,8 @@ export function dueStatement({ outbox }: Projection, { tenant, scope }: Delivery
 }
 
 type Named = { readonly projection: Projection['name'] };
+
+export type OutboxMethods = ReturnType<typeof outboxMethods>;
 
 /** The methods of the unit, over all projections. */
 export const outboxMethods = (
@@ -102,7 +101,7 @@ export const outboxMethods = (
     return null;
   },
 
-  /** The scope has not confirmed it, or its answer was lost. */
+  /** The scope has not confirmed the revision, or its answer was lost. */
   deliveryFailed: ({ projection: name, scope, reason }: Named & Unconfirmed): null => {
     const projection = projections[name];
     const row = context.db.get<{ attempts: number }>(

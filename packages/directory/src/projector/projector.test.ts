@@ -1,7 +1,7 @@
 /** Facts of every projection: what the directory decides reaches the scopes, whatever happens on the way (spec C-03, C-22). */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';
-import type { AdminOperationName, ScopeRecord } from '../declarations/index.ts';
+import type { AdminOperationName, ScopeRecord } from '../admin-operations.ts';
 
 let platform: Platform;
 let tenant: string;

@@ -1,31 +1,30 @@
 /**
- * Sends scopes what a projection says: right after a change, and again where that failed. A change waits for the first
- * scopes; the others follow behind its answer.
+ * Sends scopes a projection: right after a change, and again where that failed. A change waits for the first scopes; the
+ * others follow behind its answer.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { OperationsLog, SweepUnit } from '../operations-log/recorder.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import { askScope } from '../verticals/client.ts';
-import { type DeliveryFilter, replacesScope } from './outbox.ts';
+import { type DeliveryFilter, type OutboxMethods, REPLACING } from './outbox.ts';
 import type { Delivery, Projection, QuestionWorld } from './projection.ts';
 
-/** How long a scope may take. Many may be waiting behind it. */
+/** The time limit of one scope: many may be waiting behind it. */
 const TIMEOUT_MS = 10_000;
-/** How many scopes are asked at a time, and how many a change waits for. */
+/** The number of scopes that are asked at a time, and that a change waits for. */
 const AT_ONCE = 20;
 
 export interface ProjectorWorld extends Pick<EffectDeps, 'gateway' | 'deadline'>, QuestionWorld {
-  readonly directory: UnitStub<DirectoryMethods>;
+  readonly directory: UnitStub<OutboxMethods>;
   readonly recordSweep: OperationsLog['recordSweep'];
-  /** Receives unexpected errors, with what was being done. */
+  /** Receives unexpected errors, with the name of the work. */
   readonly incident: (method: string) => (error: unknown) => void;
 }
 
-/** What became of one delivery. */
+/** The outcome of one delivery. */
 export interface Delivered {
   readonly scope: ScopeRecord;
   readonly outcome: 'swept' | 'failed';
@@ -42,8 +41,8 @@ export class Projector<Payload> {
   }
 
   /**
-   * Delivers to every scope that is due. It does not reject for a scope, and may be broken off anywhere: a scope that was
-   * not reached stays due.
+   * Delivers to every scope that is due. It does not reject for a scope, and may be broken off at any point: a scope that
+   * was not reached stays due.
    */
   async *deliver(filter: DeliveryFilter = {}): AsyncGenerator<Delivered, void, undefined> {
     for (let round = await this.#round(filter); round.length > 0; round = await this.#round(filter))
@@ -63,22 +62,25 @@ export class Projector<Payload> {
       const first = await this.#round(filter);
       await this.#record(first);
       if (first.length === AT_ONCE) this.#recordAll(filter).catch(onError);
-      // What was changed again while it was delivered is delivered again.
+      // A scope that changed again during its delivery is due again.
       else if (first.length > 0) await this.#record(await this.#round(filter));
     } catch (error) {
       onError(error);
     }
   }
 
-  /** Delivers what a call changed, or to the scope that it replaced. */
-  async follow({ operation, params }: AdminCall, result: unknown): Promise<void> {
+  /** Delivers the change that a call made, or delivers to the scope that it replaced. */
+  async deliverAfter(
+    { operation, params }: AdminCall,
+    { value }: { readonly value?: unknown },
+  ): Promise<void> {
     const { changedBy, byTenant } = this.#projection;
     if (changedBy.includes(operation))
       await this.deliverFirst(byTenant ? { tenant: String(params.tenant) } : {});
-    if (!replacesScope(operation)) return;
-    // Provisioning names its scope in the answer, everything else in the path.
-    const { value } = result as { readonly value?: { readonly id?: unknown } };
-    await this.deliverFirst({ scope: String(params.scope ?? value?.id) });
+    if (!REPLACING.includes(operation)) return;
+    // Provisioning names its scope in the answer, all others in the path.
+    const answered = value as { readonly id?: unknown } | undefined;
+    await this.deliverFirst({ scope: String(params.scope ?? answered?.id) });
   }
 
   async #round(filter: DeliveryFilter): Promise<Delivered[]> {

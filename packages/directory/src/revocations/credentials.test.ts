@@ -4,7 +4,7 @@ import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform } from '../../test/platform.ts';
 import { invite, signIn } from '../../test/staff.ts';
-import type { BackupRecord, ConnectionRecord, StaffRecord } from '../declarations/index.ts';
+import type { BackupRecord, ConnectionRecord, StaffRecord } from '../admin-operations.ts';
 
 async function open() {
   const platform = await openPlatform({

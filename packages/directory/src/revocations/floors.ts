@@ -1,12 +1,12 @@
 /**
- * The floors that revocations put under a restored directory: for each kind of thing the least that stays taken away, and
- * how it is applied to a state that may be older.
+ * The floors of revocations: for each kind of thing the least strict state that a restore of the directory may leave, and
+ * its application to a restored state.
  *
- * Invariant: applying a floor never gives anything. A restored state that is stricter stays as strict.
+ * Invariant: a floor never grants anything. A stricter restored state stays.
  */
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 
-/** The least that stays taken away, by the kind of thing. Stored as JSON. */
+/** The floor of each kind of thing. Stored as JSON. */
 export interface Floors {
   readonly tenant: { readonly status: string };
   readonly scope: { readonly status: string };
@@ -51,13 +51,13 @@ interface Revoked<K extends RevocationKind> {
 }
 
 interface Kind<F> {
-  /** Its ids are never given again: its floors hold for every state, however new the log of that state is. */
+  /** Its ids are never used again, so that its floors hold for every restored state. */
   readonly permanent?: true;
   /** Returns how many rows it changed. */
   apply(db: SqlDatabase, revoked: { readonly target: Target; readonly floor: F }, at: Reapplying): number;
 }
 
-/** From the most that is allowed to the least. A status that is not listed restricts nothing. */
+/** From the most permissive to the strictest. A status that is not listed restricts nothing. */
 const STRICTNESS = {
   tenant: { update: 'tenants SET status', key: 'id', states: ['active', 'suspended', 'deleting', 'reaped'] },
   scope: {
@@ -68,7 +68,7 @@ const STRICTNESS = {
   listing: { update: 'verticals SET tier', key: 'slug', states: ['published', 'unlisted', 'private'] },
 } as const;
 
-/** The states that a floor replaces by itself. None for one that restricts nothing. */
+/** The states that a floor replaces. */
 export function weakerThan(kind: keyof typeof STRICTNESS, least: string): readonly string[] {
   const states: readonly string[] = STRICTNESS[kind].states;
   return least === 'active' ? [] : states.slice(0, Math.max(0, states.indexOf(least)));
@@ -115,7 +115,7 @@ function atLeast(
   );
 }
 
-/** A claim leads where the newest change says, and is served no more than that says. */
+/** A claim leads to the scope of the newest change, with at most its status. */
 function restrictHostname(
   db: SqlDatabase,
   { target, floor }: Revoked<'hostname'>,
@@ -142,8 +142,8 @@ function restrictHostname(
 }
 
 /**
- * An entitlement has no higher quota and no later end than now; null is without limit. Plans have no order: one that was
- * changed is as it is now.
+ * An entitlement has at most the present quota and end; null is without limit. Plans have no order: the present plan
+ * counts.
  */
 function restrictEntitlement(
   db: SqlDatabase,
@@ -163,7 +163,7 @@ function restrictEntitlement(
   );
 }
 
-/** A role holds no permission that it does not hold now. */
+/** A role has at most its present permissions. */
 function restrictRole(
   db: SqlDatabase,
   { target: [key = null], floor }: Revoked<'role'>,
@@ -178,7 +178,7 @@ function restrictRole(
   return changed(db, update, JSON.stringify(left), revision, nowMs, key);
 }
 
-/** A block of the platform takes the place of the owner's, because who blocked decides who may lift it. */
+/** A block by the platform replaces one by the owner, because the blocker decides who may lift it. */
 function blockInstalling(
   db: SqlDatabase,
   { target: [vertical = null], floor }: Revoked<'install-block'>,
@@ -194,7 +194,7 @@ function blockInstalling(
   );
 }
 
-/** A rejected version runs nowhere: staff promote another one, and scopes that were bound to it follow that. */
+/** A rejected version runs nowhere: staff promote another one, which scopes that were bound to it then run. */
 function rejectVersion(
   db: SqlDatabase,
   { target: [version = null], floor }: Revoked<'version'>,

@@ -5,7 +5,7 @@ import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform } from '../../test/platform.ts';
 import { admitted, promote } from '../../test/registry.ts';
-import type { BackupRecord, DirectoryRestored, HostnameRecord, ScopeRecord } from '../declarations/index.ts';
+import type { BackupRecord, DirectoryRestored, HostnameRecord, ScopeRecord } from '../admin-operations.ts';
 
 async function open() {
   const world = makeHostnameWorld();

@@ -1,6 +1,6 @@
 /** No operation that takes something away is forgotten where a restore could undo it. */
 import { expect, test } from 'vitest';
-import { adminOperations } from '../declarations/index.ts';
+import { adminOperations } from '../admin-operations.ts';
 import { REVOCATION_RULES, UNAFFECTED_BY_RESTORE } from './rules.ts';
 
 /** Verbs that take something away, and families in which even `put` does. */

@@ -1,13 +1,13 @@
 /**
- * The rules of revocations: for each operation of the admin log the floors that it sets or lifts. How a floor is applied
- * to a restored directory is in `floors.ts`. A test walks the declarations, so that no new operation is forgotten.
+ * The rules of revocations: the floors that each operation of the admin log sets or lifts. `floors.ts` applies them to a
+ * restored directory. A test walks the declarations, so that no new operation is forgotten.
  *
  * Invariant: the newest change of a thing decides; giving it back lifts its floor.
  */
 import { fromTimestamp } from '@freehold/contracts';
 import { type Floors, type RevocationKind, type Target, weakerThan } from './floors.ts';
 
-/** A row of the admin log that says that something was done. */
+/** A row of the admin log with the outcome `done`. */
 export interface DoneRow {
   readonly sequence: number;
   readonly at: number;
@@ -28,7 +28,7 @@ export interface Revocation<K extends RevocationKind = RevocationKind> {
   readonly target: Target;
   /** Null lifts the floor. */
   readonly floor: Floors[K] | null;
-  /** Whether it names something that was taken away. A role that only grew has a floor that took nothing. */
+  /** Whether it revoked something. A role that only grew has a floor too. */
   readonly taken: boolean;
 }
 
@@ -49,7 +49,7 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
   'hostnames.bind': (row) => [hostnameFloor(row)],
   'hostnames.set-status': (row) => [hostnameFloor(row)],
   'hostnames.verify': (row) => [
-    // Unbound while it was verified: the row of that decides.
+    // Unbound during the verification: the row of the unbinding decides.
     ...(row.after.reason === 'unbound' ? [] : [hostnameFloor(row)]),
     ...(typeof row.after.takenFrom === 'string'
       ? [set('hostname', [row.other, row.after.takenFrom], { status: 'taken_over' })]
@@ -90,7 +90,7 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
     typeof before.member === 'string' ? [removed('member', [before.member])] : [],
 };
 
-/** Operations that look as if they took something away, and why a restore of the directory does not undo them. */
+/** Operations that seem to revoke something, and the reason why a restore of the directory does not undo them. */
 export const UNAFFECTED_BY_RESTORE: Readonly<Record<string, string>> = {
   'staff-tokens.revoke': 'a restore leaves the tokens of staff as they are',
   'subjects.shred': 'receipts of erasures stay, and the destroyed keys are in no directory',

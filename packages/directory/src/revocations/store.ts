@@ -1,16 +1,17 @@
 /**
- * The revocations in SQL: one row for each thing that has a floor, written in the transaction of the change and kept by
- * every restore of the directory. Nothing but a restore reads them.
+ * The revocations in SQL: one row for each thing with a floor, written in the transaction of the change and kept by every
+ * restore of the directory. Only a restore reads them.
  */
 import { toTimestamp } from '@freehold/contracts';
 import type { MigrationSet, SqlDatabase, SqlValue } from '@freehold/store';
-import type { DirectoryRestored, TakenAway } from '../declarations/backups.ts';
+import type { DirectoryRestored, RevocationRecord } from '../declarations/backups.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { KINDS, type Reapplying, type RevocationKind, type Target } from './floors.ts';
 import { type DoneRow, REVOCATION_RULES } from './rules.ts';
 
-/** How many rows are read at a time. */
+/** The size of a page. */
 const PAGE = 500;
-/** How many revocations a plan names. */
+/** The most revocations that a plan names. */
 const NAMED_MAX = 200;
 
 /** The set that the directory applies after its own. Filled from the admin log, once. */
@@ -56,8 +57,8 @@ export function recordRevocations(db: SqlDatabase, row: DoneRow): void {
 }
 
 /**
- * Forgets the floors of a tenant or a scope that was reaped: its tombstone erases all of that from a restored state. A host
- * name stays removed, because an earlier state may have it at another scope.
+ * Forgets the floors of a reaped tenant or scope, whose tombstone erases all of it from a restored state. A host name stays
+ * removed, because an earlier state may have it at another scope.
  */
 function forgetFloors(db: SqlDatabase, { action, tenant, scope }: DoneRow): void {
   if (action === 'scopes.reap') {
@@ -79,7 +80,7 @@ const LOGGED_OF = 'sequence IN (SELECT sequence FROM admin_log WHERE';
 const UNBIND_OF_REAPED = `UPDATE revocations SET floor = '{"status":"removed"}'
   WHERE kind = 'hostname' AND ${LOGGED_OF} scope = ?) AND floor ->> 'scope' = ?`;
 
-/** Takes over what the admin log says of a directory that is older than the table. */
+/** Fills the table of an older directory from its admin log. */
 function fillRevocations(db: SqlDatabase): void {
   const actions = JSON.stringify(Object.keys(REVOCATION_RULES));
   const next = (last: number) => db.all<LogRow>(DONE_ROWS, last, actions, PAGE);
@@ -109,7 +110,7 @@ const DONE_ROWS = `SELECT sequence, at, action, tenant, scope, vertical, other, 
   WHERE sequence > ? AND +outcome = 'done' AND +action IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?`;
 
 /**
- * Applies the floors to the restored state, and returns how many rows each operation of the log changed by that.
+ * Applies the floors to the restored state. Returns how many rows that changed, by the operation of the log.
  * @param since the newest row of this log that the restored state knows; 0 where it knows none.
  */
 export function reapplyRevocations(
@@ -154,12 +155,12 @@ function* revocationsSince(db: SqlDatabase, since: number): Generator<StoredRevo
   } while (last);
 }
 
-/** What was taken away since and not given back: what a restore takes away again where the backup holds it. */
+/** Lists the revocations since, without those that were given back: a restore applies them to the backup. */
 export function listRevocations(
   db: SqlDatabase,
   since: number,
-): { readonly count: number; readonly items: TakenAway[] } {
-  const items = db.all<Omit<TakenAway, 'at'> & { at: number }>(TAKEN_SINCE, since, NAMED_MAX);
+): { readonly count: number; readonly items: RevocationRecord[] } {
+  const items = db.all<Omit<RevocationRecord, 'at'> & { at: number }>(TAKEN_SINCE, since, NAMED_MAX);
   return {
     count: db.get<{ n: number }>(COUNT_TAKEN_SINCE, since)?.n ?? 0,
     items: items.map((row) => ({ ...row, at: toTimestamp(row.at) })),
@@ -174,3 +175,5 @@ export const TAKEN_SINCE = `SELECT l.action, l.at, l.tenant, l.scope, l.vertical
 function byAction(a: { readonly action: string }, b: { readonly action: string }): number {
   return a.action < b.action ? -1 : 1;
 }
+
+export const revocationsFeature = /* @__PURE__ */ defineFeature({ migrations: [revocationMigrations] });

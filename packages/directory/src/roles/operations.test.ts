@@ -1,7 +1,7 @@
 /** The platform's roles. */
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { RoleRecord } from '../declarations/index.ts';
+import type { RoleRecord } from '../admin-operations.ts';
 
 const put = (platform: Platform, key: string, permissions: string[], more = {}) =>
   platform.call('roles.put', { params: { key }, body: { name: 'Support', permissions }, ...more });

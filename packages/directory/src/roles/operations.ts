@@ -1,13 +1,15 @@
-/** What can be done with the platform's roles. */
+/** The operations of the platform's roles. */
 
 import { PlatformError, pageOf, pageQuery, permissionKey, roleKey } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { roleRecord } from '../declarations/records.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { countPending, enqueueChange } from '../projector/outbox.ts';
 import { roleProjection } from './projection.ts';
+import { roleMigrations } from './schema.ts';
 import {
   countRoles,
   deleteRole,
@@ -27,14 +29,14 @@ export const rolesList = adminOperation({
   name: 'roles.list',
   summary: "List the platform's roles",
   description:
-    'By key. A change reaches the scopes at once; `delivery` says how many of them could not be told yet. A scope is told of the permissions that its vertical declares; a role of the same key in the manifest stays what the manifest says.',
+    'By key. A change reaches the scopes at once; `delivery` counts those that have not confirmed it. A scope gets the permissions that its vertical declares; a role of the same key in the manifest stays as declared there.',
   tag,
   method: 'GET',
   path: '/roles',
   input: { query: z.strictObject(pageQuery) },
   output: pageOf(roleRecord).extend({
     delivery: z.object({
-      pendingScopes: z.int().describe('Scopes that have not heard of the newest change'),
+      pendingScopes: z.int().describe('Scopes that have not confirmed the newest change'),
     }),
   }),
   success: 200,
@@ -48,7 +50,7 @@ export const readRoles = /* @__PURE__ */ read(rolesList, ({ db }, { query }) => 
 
 export const rolesPut = adminOperation({
   name: 'roles.put',
-  summary: 'Create a role or replace what it allows',
+  summary: 'Create a role or replace its permissions',
   tag,
   method: 'PUT',
   path: '/roles/:key',
@@ -138,3 +140,8 @@ function auditFields(row: RoleRow): AuditEntry['after'] {
   const { name, permissions } = roleOfRow(row);
   return { name, permissions };
 }
+
+export const rolesFeature = /* @__PURE__ */ defineFeature({
+  operations: [readRoles, putRole, removeRole],
+  migrations: [roleMigrations],
+});

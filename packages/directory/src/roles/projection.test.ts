@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { manifestOf } from '../../test/registry.ts';
-import type { RoleRecord, ScopeRecord } from '../declarations/index.ts';
+import type { RoleRecord, ScopeRecord } from '../admin-operations.ts';
 
 let platform: Platform;
 let tenant: string;

@@ -1,5 +1,5 @@
 /**
- * The platform's roles as scopes hear of them (spec C-22). One set of roles is for all verticals, and none of them knows the
+ * The projection of the platform's roles (spec C-22). One set of roles is for all verticals, and a vertical does not know the
  * permissions of the others: a scope is sent the part that its version declares.
  */
 import { reconcileResponse } from '@freehold/contracts';
@@ -13,7 +13,7 @@ import { loadAllRoles } from './store.ts';
 interface RolesPayload {
   /** Key → permissions. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
-  /** The permissions that the version of the scope declares; null where the registry does not know it. */
+  /** The permissions that the version of the scope declares; null for a version that is not in the registry. */
   readonly declared: readonly string[] | null;
 }
 
@@ -52,7 +52,7 @@ function declaredBy(db: SqlDatabase, scope: ScopeRow): readonly string[] | null 
   return id === null ? null : Object.keys(loadContent(db, id).manifest.permissions);
 }
 
-/** A role of which a vertical knows no permission at all is no role there. */
+/** A role without any permission of the vertical is left out. */
 function declaredPart(
   roles: RolesPayload['roles'],
   declared: readonly string[] | null,

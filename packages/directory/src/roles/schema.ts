@@ -1,4 +1,4 @@
-/** Which scopes are still to be told the platform's roles. Numbered by itself, beside the directory's own. */
+/** The outbox of the platform's roles, numbered apart from the directory's own. */
 import type { Migration } from '@freehold/store';
 
 const projectionMigration: Migration = {

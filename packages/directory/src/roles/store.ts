@@ -19,7 +19,7 @@ export const rolesMigration: Migration = {
   `,
 };
 
-/** Every scope holds all of them, and is told all of them at a time. */
+/** Every scope has a copy of all of them, in one delivery. */
 export const ROLES_MAX = 200;
 
 const COLUMNS = 'key, name, permissions, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';

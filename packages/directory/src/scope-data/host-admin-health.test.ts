@@ -2,7 +2,7 @@
 import { LIMIT_MAX, PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import type { ScopeHealth } from '../declarations/index.ts';
+import type { ScopeHealth } from '../admin-operations.ts';
 
 async function openWithScope() {
   const platform = await openPlatform();

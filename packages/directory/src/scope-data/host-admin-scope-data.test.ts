@@ -6,7 +6,7 @@ import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
 import { EVENT, INVOCATION } from '../../test/vertical-double.ts';
-import type { AdminOperationName } from '../declarations/index.ts';
+import type { AdminOperationName } from '../admin-operations.ts';
 
 type Read = {
   name: AdminOperationName;

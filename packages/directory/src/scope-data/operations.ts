@@ -33,7 +33,7 @@ import {
   walkResponse,
 } from '@freehold/contracts';
 import { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { type AdminOperation, adminOperation } from '../declarations/admin-operation.ts';
 import { eventParams, named, params, problems, tag } from '../declarations/scope-data.ts';
 import type { CallOf } from '../lib/handlers.ts';

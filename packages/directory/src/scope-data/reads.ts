@@ -15,14 +15,14 @@ import {
   platformRequestsResponse,
   type ScopeExport,
 } from '@freehold/contracts';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { named, params, problems, tag } from '../declarations/scope-data.ts';
-import { type HealthCheck, type ScopeHealth, scopeHealth } from '../declarations/scope-records.ts';
+import { type HealthCheck, type ScopeHealth, scopeHealth } from '../declarations/scopes.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import { found, type Performer, type Performers, performersOf } from '../lib/host-admin-performers.ts';
+import { found, type Performer, type Performers, performersOf } from '../lib/performers.ts';
 import { logTargetOf } from '../scopes/target.ts';
 import type { AccessInput } from '../unit.ts';
 import { askScope } from '../verticals/client.ts';

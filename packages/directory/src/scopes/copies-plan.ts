@@ -1,10 +1,10 @@
 /**
- * What a restore and a rewind would take back, and what goes with a snapshot. How much was written since some moment is
- * asked by listing the bookmarks, which changes nothing and of which no access row is written.
+ * The plans of copies: the changes that a restore or a rewind would take back, and the deletion of a snapshot. The commits
+ * since a moment are counted in the list of bookmarks, a read without a row in the access log.
  */
 import { type BookmarkRecord, bookmarksResponse, PlatformError } from '@freehold/contracts';
 import type { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { scopeSubject } from '../backups/operations.ts';
 import { countBackups } from '../backups/store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
@@ -20,9 +20,9 @@ import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
 type RestorePlan = z.input<typeof scopesRestore.plan>;
 type RewindPlan = z.input<typeof scopesRewind.plan>;
 
-/** As many as one page has. */
+/** The size of a page. */
 const PAGE = 200;
-/** How many pages are looked through: what is more than that is said to be more. */
+/** The most pages that are counted; the answer then says that there are more. */
 const PAGES_MAX = 10;
 
 export const planSnapshotDelete = /* @__PURE__ */ planned<typeof snapshotsDelete>(
@@ -34,7 +34,7 @@ export const planSnapshotDelete = /* @__PURE__ */ planned<typeof snapshotsDelete
   },
 );
 
-/** What the directory knows of a restore; the rest is asked by {@link planRestore}. */
+/** The directory's part of the plan of a restore; {@link planRestore} adds the vertical's. */
 export const planCopy = /* @__PURE__ */ planned<typeof scopesRestore>(
   scopesRestore,
   (context, { params, body }) => {
@@ -42,13 +42,13 @@ export const planCopy = /* @__PURE__ */ planned<typeof scopesRestore>(
     const { from } = body;
     const { id } = requireReachable(db, params);
     const copy = requireCopy(db, id, from);
-    // As the restore itself: one at a time.
+    // One at a time, like the restore itself.
     requireIdle(context, scopeSubject(id));
     const common = { dryRun: true, scope: id, commits: null, undo: false } as const;
     if ('backup' in copy.from) {
       const { id: backup, at, bytes, format, sha256, bookmark, origin } = copy.from.backup;
       const kind = from.export === undefined ? 'backup' : 'export';
-      // What came from outside was taken somewhere else, at a time that nobody here knows.
+      // A copy from outside was taken at an unknown time.
       const since = origin === 'upload' ? null : at;
       return { ...common, from: { kind, id: backup, at, bytes, format, sha256, bookmark }, since };
     }
@@ -70,7 +70,7 @@ export async function planRestore(deps: LongDeps, call: AdminCall): Promise<Rest
   return { ...plan, commits: since === null ? null : { count, more }, undo: written.current !== null };
 }
 
-/** The checks of a rewind that the directory makes; where it leads is asked by {@link planRewind}. */
+/** The directory's checks of a rewind; {@link planRewind} asks the vertical for the target. */
 export const planRewindChecks = /* @__PURE__ */ planned<typeof scopesRewind>(
   scopesRewind,
   ({ db }, { params }) => {
@@ -109,13 +109,13 @@ export async function planRewind(deps: EffectDeps, call: AdminCall, known: unkno
   return { value: plan };
 }
 
-/** What was written since, and where one is now. */
+/** The commits since a moment, and the present one. */
 interface Written {
   readonly count: number;
   readonly more: boolean;
   readonly current: BookmarkRecord | null;
   readonly earliest: BookmarkRecord | null;
-  /** The newest one that was not written since. */
+  /** The newest commit before. */
   readonly reached: BookmarkRecord | null;
 }
 
@@ -158,7 +158,7 @@ function bookmarks(
   });
 }
 
-/** An engine without a history restores all the same, and nothing leads back. */
+/** An engine without a history restores too, but without an undo. */
 function withoutHistory(error: unknown): null {
   if (error instanceof PlatformError && error.code === 'unsupported') return null;
   throw error;

@@ -1,8 +1,4 @@
-/**
- * A scope's copies and its way back in time, as far as the directory is concerned: an intent before, an outcome after,
- * and which snapshots there are. Their effects: `host-admin-copies.ts`.
- */
-
+/** Copies and rewinds of a scope in the directory: intents, outcomes and the list of snapshots. Effects: `host-admin-copies.ts`. */
 import {
   exportFormat,
   PlatformError,
@@ -23,10 +19,9 @@ import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { scopeSubject } from '../backups/operations.ts';
 import { requireBackup } from '../backups/store.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
+import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import { backupId } from '../declarations/backups.ts';
-import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { effectProblems, params, tag } from '../declarations/scopes.ts';
@@ -36,12 +31,11 @@ import { targetOf } from './operations.ts';
 import { forgetSnapshot, listSnapshots, requireSnapshot, saveSnapshot } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from './store.ts';
 
-/** What an effect on a scope that is there can fail with. */
-const repeat = 'When nobody knows whether it was done (reason outcome_unknown), make the same call again.';
+const repeat = 'When it is unknown whether it was done (reason outcome_unknown), make the same call again.';
 
 const moment = z.object({ bookmark: z.string(), at: timestamp.nullable() });
 
-/** What was written since, as far as it was counted. */
+/** The commits since a moment, as far as they were counted. */
 const commits = z.object({
   count: planCount,
   more: z.boolean().describe('True where there are more: they are counted up to 2000'),
@@ -51,11 +45,11 @@ export const rewindPlan = z
   .object({
     dryRun: z.literal(true),
     scope: scopeId,
-    to: moment.describe('Where it would be taken; at is null where it lies further back than was looked'),
-    current: moment.nullable().describe('Where it is now'),
-    seconds: planCount.nullable().describe('How far back that is'),
-    commits: commits.describe('What was written since and is taken back'),
-    earliest: timestamp.nullable().describe('Where the window begins'),
+    to: moment.describe('The target; at is null where it lies further back than was searched'),
+    current: moment.nullable().describe('The present moment of the scope'),
+    seconds: planCount.nullable().describe('The distance from now'),
+    commits: commits.describe('The commits since, which are taken back'),
+    earliest: timestamp.nullable().describe('The beginning of the window'),
     undo: z.literal(true).describe('The answer of the rewind names the bookmark that leads back'),
   })
   .meta({ id: 'ScopeRewindPlan' });
@@ -76,14 +70,12 @@ export const restorePlan = z
           .describe('Of its bytes. Those of a backup are read through before anything is replaced'),
         bookmark: z.string().nullable().describe('The moment that it shows, where the engine has bookmarks'),
       })
-      .describe('What would take the place of everything in the scope'),
+      .describe('The copy that would replace everything in the scope'),
     since: timestamp
       .nullable()
-      .describe(
-        'What was written after this moment is lost; null for an export, which does not say what it shows',
-      ),
-    commits: commits.nullable().describe('How much that is; null where nobody knows'),
-    undo: z.boolean().describe('Whether the engine can lead back to what is there now'),
+      .describe('Everything written after this moment is lost; null for an export, whose moment is unknown'),
+    commits: commits.nullable().describe('How much that is; null where it is unknown'),
+    undo: z.boolean().describe('Whether the engine can lead back to the present state'),
   })
   .meta({ id: 'ScopeRestorePlan' });
 
@@ -120,7 +112,7 @@ export const readSnapshots = /* @__PURE__ */ read(snapshotsList, ({ db }, { para
 export const snapshotsTake = adminOperation({
   name: 'snapshots.take',
   summary: 'Keep a copy of a scope with its vertical',
-  description: `A copy inside the platform; scopes.export takes one out. ${repeat} What the first call may have left is then not listed.`,
+  description: `A copy inside the platform; scopes.export takes one out. ${repeat} A copy that the first call may have left is then not listed.`,
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/snapshots',
@@ -193,24 +185,24 @@ export const deleteSnapshot = /* @__PURE__ */ delegated<typeof snapshotsDelete, 
       const target = { ...targetOf(row), other: params.snapshot };
       return { status: 204, value: null, audit: { target, before: null, after: null } };
     },
-    // That one snapshot was deleted says nothing of another one of the same scope.
+    // The deletion of one snapshot proves nothing about another.
     supersedes: ({ params }, earlier) => earlier?.snapshot === params.snapshot,
   },
 );
 
-/** What a restore needs to know. */
+/** The work of a restore. */
 export interface RestoreWork {
   readonly scope: ScopeRecord;
   readonly from: { readonly snapshot: string } | { readonly backup: BackupRecord };
-  /** What the log says of it. */
+  /** The fields for the log. */
   readonly logged: { readonly from: Readonly<Record<string, string>>; readonly digest: string };
 }
 
 export const scopesRestore = adminOperation({
   name: 'scopes.restore',
-  summary: 'Replace what a scope holds by a copy',
+  summary: 'Replace the content of a scope by a copy',
   description:
-    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When nobody knows whether it was done (reason outcome_unknown), restore again. With dryRun, answers what the copy is, and what was written since and would be lost.',
+    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. A person who was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When it is unknown whether it was done (reason outcome_unknown), restore again. With dryRun, answers the copy, and how much was written since and would be lost.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/restore',
@@ -265,7 +257,7 @@ export const restoreScope = /* @__PURE__ */ longWork<typeof scopesRestore, Resto
 export const scopesRewind = adminOperation({
   name: 'scopes.rewind',
   summary: 'Take a scope back to an earlier moment',
-  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. Whoever was erased stays erased. An engine that keeps no history answers unsupported. With dryRun, answers where it leads and what would be taken back. ${repeat}`,
+  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. An erased person stays erased. An engine that keeps no history answers unsupported. With dryRun, answers the target and how much would be taken back. ${repeat}`,
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/rewind',
@@ -318,13 +310,13 @@ export function requireCopy(
     return { from: { snapshot }, digest };
   }
   const record = requireBackup(db, String(backup ?? uploaded), { scope });
-  // Who says export means what came from outside, and is not to be handed something else.
+  // The caller of `export` means a copy from outside, and gets no other.
   if (uploaded !== undefined && record.origin !== 'upload')
     throw new PlatformError('not_found', 'There is no such export here.', { reason: 'unknown_export' });
   return { from: { backup: record }, digest: record.sha256 };
 }
 
-/** A suspended scope is what one restores; one that is not there yet, or no longer, has nothing to copy. */
+/** The scope, active or suspended. @throws PlatformError `invalid_transition` for a scope without data to copy. */
 export function requireReachable(
   db: SqlDatabase,
   ref: { readonly tenant: string; readonly scope: string },

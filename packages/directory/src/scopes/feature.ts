@@ -1,15 +1,14 @@
-/** What the directory's unit has of scopes and their snapshots. */
+/** The feature of scopes and their snapshots. */
 
-import { requireActing } from '../acting.ts';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
+import { requireActing } from '../access/callers.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { admittedByRegistry } from '../vertical-registry/install-blocks.ts';
 import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './copies.ts';
 import { planCopy, planRewindChecks, planSnapshotDelete } from './copies-plan.ts';
 import { configureScope, provisionScope, readFleet, readScope, readScopes } from './operations.ts';
 import { snapshotMigrations } from './snapshot-store.ts';
-import { reapScope, reapScopeMethods, setScopeStatus } from './status.ts';
-import { planScopeStatus } from './status-plan.ts';
+import { planScopeStatus, reapScope, reapScopeMethods, setScopeStatus } from './status.ts';
 import { loadScopeTarget, tenantOfScope } from './target.ts';
 
 export const scopesFeature = defineFeature({
@@ -48,7 +47,7 @@ export const scopesFeature = defineFeature({
       return loadScopeTarget(context.db, ref);
     },
 
-    /** Whose scope it is. @throws PlatformError `not_found`. */
+    /** The tenant of a scope. @throws PlatformError `not_found`. */
     tenantOfScope: ({ scope }: { readonly scope: string }): string => tenantOfScope(context.db, scope),
   }),
   queries: ['connectionsLeaving', 'scopeTarget', 'tenantOfScope'],

@@ -1,10 +1,9 @@
 /**
- * What the directory knows of a scope, and forgets when the scope is gone. What stays is its record as a tombstone, the
- * logs, what is billed, the list of its backups and the receipts of erasures.
+ * Forgets a reaped scope. Its record stays as a tombstone, and so do the logs, the usage lines, the list of its backups and
+ * the receipts of erasures.
  *
- * A connection was made in one scope, and may be let into others. One that acts in another scope goes on working there,
- * and belongs to it from then on; one that acts nowhere else has nobody left whom it could serve, and is gone: its
- * credential was revoked before, where the provider takes that.
+ * A connection was made in one scope and may have grants in others. With a grant elsewhere it goes on working and belongs to
+ * that scope; without one it is erased. Its credential was revoked before, where the provider supports that.
  */
 import type { SqlDatabase } from '@freehold/store';
 import { actsElsewhere, connectionsOfScope, moveConnection } from '../connections/store.ts';
@@ -14,7 +13,7 @@ import { forgetSnapshots } from './snapshot-store.ts';
 export interface ForgottenConnections {
   /** Erased with their credentials and grants. */
   readonly erased: readonly string[];
-  /** Let go of this scope, and at home in another one now. */
+  /** Moved to another scope in which they have grants. */
   readonly moved: readonly string[];
 }
 
@@ -24,7 +23,7 @@ export const OF_SCOPE = [
   ...['connection_grants', 'connect_rounds'],
 ] as const;
 
-/** Forgets all of it. Doing it again does nothing. */
+/** Forgets the scope. Repeating it does nothing. */
 export function forgetScope(
   db: SqlDatabase,
   { scope, revision, nowMs }: { readonly scope: string; readonly revision: number; readonly nowMs: number },

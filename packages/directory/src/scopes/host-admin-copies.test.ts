@@ -2,7 +2,7 @@
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
-import type { AdminOperationName } from '../declarations/index.ts';
+import type { AdminOperationName } from '../admin-operations.ts';
 
 async function openWithScope() {
   const platform = await openPlatform();

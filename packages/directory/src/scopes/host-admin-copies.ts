@@ -1,4 +1,4 @@
-/** What taking, restoring and deleting copies, and going back in time, do in the vertical. */
+/** The effects of copies and rewinds in the vertical. */
 import {
   EXPORT_MEDIA_TYPES,
   PlatformError,
@@ -12,19 +12,19 @@ import {
 } from '@freehold/contracts';
 import { openBackup, requireStore, verifyBackup } from '../backups/backup-store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { VerticalGateway } from '../gateway.ts';
-import type { Effect } from '../lib/effects.ts';
+import type { Effect, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/client.ts';
+import type { VerticalGateway } from '../verticals/gateway.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
 import type { RestoreWork, scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from './copies.ts';
 import { planRestore, planRewind } from './copies-plan.ts';
 import { scopeRefOf } from './target.ts';
 
-/** How long a vertical may take over a whole database. Shorter than the lease of the intent, so that nobody takes it up meanwhile. */
+/** The time limit for a whole database. Shorter than the lease of the intent, so that no other call resumes it meanwhile. */
 const COPY_TIMEOUT_MS = 110_000;
-/** The same for long work, which nobody takes up meanwhile. */
+/** The same for long work, which keeps its lease. */
 const RESTORE_TIMEOUT_MS = 60 * 60 * 1000;
 
 export const snapshotEffect: Effect<ScopeRecord> = {
@@ -43,7 +43,7 @@ export const snapshotEffect: Effect<ScopeRecord> = {
   },
 };
 
-export const rewindEffect: Effect<ScopeRecord> = {
+const rewindEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) =>
     requireKnownVertical(gateway, (await target(call)).scope.vertical),
   run: async (deps, call, scope) => {
@@ -61,8 +61,8 @@ export const rewindEffect: Effect<ScopeRecord> = {
 };
 
 /**
- * The bytes go from where the copy lies to the vertical as they come. A backup is read through before: what is damaged
- * never gets as far as the vertical.
+ * The bytes stream from the store to the vertical. A backup is verified before, so that a damaged one never reaches the
+ * vertical.
  */
 export const restoreEffect: LongEffect<RestoreWork, Restored> = {
   check: async ({ gateway, backups, target }, call) => {
@@ -91,11 +91,11 @@ export const restoreEffect: LongEffect<RestoreWork, Restored> = {
         local: (host, ref) => host.restoreScopeLocal({ ...ref, format }, body),
       });
     } finally {
-      // What a vertical left unread holds a file open. One that is still reading is not interrupted: it has the lock.
+      // Unread bytes hold a file open. A vertical that is still reading has the lock and is not interrupted.
       await body.cancel().catch(() => undefined);
     }
   },
-  // People may have gone on working in a scope that was restored: what they wrote since would be lost.
+  // Members may have worked in the restored scope: a second restore would lose their changes.
   repeatable: false,
 };
 
@@ -110,23 +110,30 @@ async function openCopy(
   return keeper.openSnapshotLocal({ ...scopeRefOf(scope), snapshot: from.snapshot });
 }
 
-export const deleteSnapshotEffect: Effect<ScopeRecord> = {
+const deleteSnapshotEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) =>
     void snapshotsOf(gateway, (await target(call)).scope.vertical, 'deletes none'),
   run: async ({ gateway }, call, scope) => {
     const { snapshot } = (call as unknown as CallOf<typeof snapshotsDelete>).params;
     const keeper = snapshotsOf(gateway, scope.vertical, 'deletes none');
     await keeper.deleteSnapshotLocal({ ...scopeRefOf(scope), snapshot }).catch((error: unknown) => {
-      // A call before this one may have deleted it, and its answer was lost.
+      // An earlier call may have deleted it, and its answer was lost.
       if (!(error instanceof PlatformError && error.reason === 'unknown_snapshot')) throw error;
     });
     return { facts: null };
   },
 };
 
+/** The effects of copies, by operation. */
+export const copyEffects: Effects = {
+  'scopes.rewind': rewindEffect,
+  'snapshots.take': snapshotEffect,
+  'snapshots.delete': deleteSnapshotEffect,
+};
+
 /**
- * Where a vertical's snapshots can be opened and deleted: the management contract lets a worker take one and no more.
- * @throws PlatformError `unsupported` (501): reason `no_vertical`, or `snapshots_stay` where nobody can.
+ * The host that opens and deletes a vertical's snapshots. By the management contract a worker only takes them.
+ * @throws PlatformError `unsupported` (501): reason `no_vertical`, or `snapshots_stay` for a vertical without such a host.
  */
 function snapshotsOf(gateway: VerticalGateway, vertical: string, what: string): ScopeSnapshots {
   const host: (VerticalScopeHost & Partial<ScopeSnapshots>) | null = gateway.local(vertical);

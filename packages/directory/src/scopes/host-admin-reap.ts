@@ -1,6 +1,6 @@
 /**
- * What reaping a scope does elsewhere: a full backup; then everything is deleted in the vertical, and the connections that
- * go with the scope are revoked at their providers.
+ * The effect of reaping a scope: a full backup; then the deletion in the vertical, and the revocation of the connections that
+ * go with the scope at their providers.
  */
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
 import { requireStore } from '../backups/backup-store.ts';
@@ -15,7 +15,7 @@ import { askScope } from '../verticals/client.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import type { ReapScopeFacts, ReapScopeWork, scopesReap } from './status.ts';
 
-/** How long a vertical may take to delete one scope with its history and its attachments. */
+/** The time limit for deleting one scope with its history and its attachments. */
 const DELETE_TIMEOUT_MS = 110_000;
 
 /** @param disconnect revokes a connection at its provider; undefined where there are no connections. */
@@ -49,7 +49,7 @@ export function makeReapScopeEffect(
   };
 }
 
-/** Deletes a scope in its vertical. One that is not there any more, or never came to be, is deleted. */
+/** Deletes a scope in its vertical. A scope that is unknown there counts as deleted. */
 export async function deleteInVertical(
   deps: Pick<EffectDeps, 'gateway' | 'deadline'>,
   scope: ScopeRecord,
@@ -58,7 +58,7 @@ export async function deleteInVertical(
     await askScope(deps, scope, {
       path: 'delete-scope',
       body: {},
-      // An answer about another scope says nothing about this one.
+      // An answer about another scope proves nothing about this one.
       answer: deleteScopeResponse.refine(({ scopeId }) => scopeId === scope.id),
       timeoutMs: DELETE_TIMEOUT_MS,
       local: async (host, ref) => {
@@ -72,15 +72,15 @@ export async function deleteInVertical(
   return null;
 }
 
-/** Known from here on, so that it is not lost when what follows fails. */
+/** Makes the backup and its record, so that it is not lost when a later step fails. */
 async function backUpFirst(deps: LongDeps, order: ScopeBackupWork, run: LongRun): Promise<BackupRecord> {
   try {
     const written = await backUp(deps, order, run);
     return await deps.directory.keepBackup({ scope: order.scope, written });
   } catch (cause) {
     if (run.signal.aborted) throw cause;
-    const words = cause instanceof PlatformError ? ` ${cause.message}` : '';
-    throw new PlatformError('runtime_fault', `The backup failed, and the scope is as it was.${words}`, {
+    const detail = cause instanceof PlatformError ? ` ${cause.message}` : '';
+    throw new PlatformError('runtime_fault', `The backup failed, and the scope is as it was.${detail}`, {
       reason: 'backup_failed',
       cause,
     });

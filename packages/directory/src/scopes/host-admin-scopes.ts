@@ -1,17 +1,17 @@
-/** What provisioning and configuring do in the vertical. */
+/** The effects of provisioning and configuring in the vertical. */
 import { configureResponse, type ProvisionRequest, provisionResponse } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { Effect, EffectDeps } from '../lib/effects.ts';
+import type { Effect, EffectDeps, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { askVertical } from '../verticals/client.ts';
 import { noVertical, requireBound } from '../verticals/reach.ts';
 import type { NewScope, scopesConfigure, scopesProvision } from './operations.ts';
 import { scopeRefOf } from './target.ts';
 
-export const provisionEffect: Effect<NewScope> = {
+const provisionEffect: Effect<NewScope> = {
   check: async ({ gateway }, call) => {
     const { vertical, owner, config } = call.body as CallOf<typeof scopesProvision>['body'];
-    // Dropping what cannot be delivered would leave an instance that looks right and is not.
+    // A setting that cannot be delivered is refused: without it the instance would look right and be wrong.
     if (gateway.local(vertical) && (owner !== undefined || config !== undefined))
       requireBound(gateway, vertical, 'takes neither an owner nor settings');
   },
@@ -22,7 +22,7 @@ export const provisionEffect: Effect<NewScope> = {
   },
 };
 
-export const configureEffect: Effect<ScopeRecord> = {
+const configureEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) => {
     const { scope } = await target(call);
     requireBound(gateway, scope.vertical, 'takes no settings');
@@ -36,6 +36,12 @@ export const configureEffect: Effect<ScopeRecord> = {
     );
     return { facts: { keys, warnings } };
   },
+};
+
+/** The effects of scopes, by operation. */
+export const scopeEffects: Effects = {
+  'scopes.provision': provisionEffect,
+  'scopes.configure': configureEffect,
 };
 
 async function provisionIn(
@@ -56,7 +62,7 @@ async function provisionIn(
     ...(owner === undefined ? {} : { owner }),
     ...(config === undefined ? {} : { config }),
   };
-  // An answer about another scope says nothing about this one.
+  // An answer about another scope proves nothing about this one.
   const answer = provisionResponse.refine(({ scopeId }) => scopeId === scope.id);
   await askVertical(bound, { path: 'provision', scope: ref, body, answer }, deadline);
 }

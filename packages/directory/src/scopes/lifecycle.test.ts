@@ -3,7 +3,7 @@ import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import type { AdminOperationName, BackupRecord, ScopeRecord } from '../declarations/index.ts';
+import type { AdminOperationName, BackupRecord, ScopeRecord } from '../admin-operations.ts';
 
 async function open() {
   const backups = makeMemoryBackups();

@@ -1,4 +1,4 @@
-/** What can be done with scopes, as far as the directory is concerned. Their effects: `host-admin-scopes.ts`. */
+/** The operations of scopes in the directory. Their effects: `host-admin-scopes.ts`. */
 import {
   CONFIG_KEYS_MAX,
   configPatch,
@@ -14,10 +14,10 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import type { ScopeRecord } from '../declarations/records.ts';
-import { scopeKind, scopeRecord, scopeStatus } from '../declarations/records.ts';
+import { type ScopeRecord, scopeKind, scopeRecord, scopeStatus } from '../declarations/records.ts';
 import { params, tag } from '../declarations/scopes.ts';
 import { versionNumber } from '../declarations/vertical-records.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import {
   type AuditEntry,
   type CallOf,
@@ -26,9 +26,7 @@ import {
   type EndContext,
   read,
 } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
-import { type SettingsPatch, settingsOfNewScope } from './new-scope-settings.ts';
 import {
   deleteScope,
   insertScope,
@@ -41,7 +39,7 @@ import {
   updateScopeStatus,
 } from './store.ts';
 
-/** Bounded, because the names of all settings go into a row of the admin log, which is never swept. */
+/** Bounded, because the names of all settings go into a row of the admin log, which is kept for ever. */
 const config = configPatch.meta({ maxProperties: CONFIG_KEYS_MAX });
 
 const filters = {
@@ -54,7 +52,7 @@ export const scopesConfigure = adminOperation({
   name: 'scopes.configure',
   summary: "Deliver settings to a scope's vertical",
   description:
-    'Keys that are not named stay as they are; null removes one. The log keeps the names of the keys and never a value. When nobody knows whether the vertical took them (reason outcome_unknown), make the same call again.',
+    'Keys that are not named stay as they are; null removes one. The log keeps the names of the keys and never a value. When it is unknown whether the vertical took them (reason outcome_unknown), make the same call again.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/scopes/:scope/configure',
@@ -62,7 +60,7 @@ export const scopesConfigure = adminOperation({
   output: z
     .object({
       keys: z.array(z.string()).describe('Every key that is now delivered'),
-      warnings: z.array(deliveryWarning).describe('What the vertical did and wants somebody to look at'),
+      warnings: z.array(deliveryWarning).describe('Steps of the vertical that need a look'),
     })
     .meta({ id: 'DeliveredConfig' }),
   success: 200,
@@ -149,7 +147,10 @@ export const readScope = /* @__PURE__ */ read(scopesGet, ({ db }, { params }) =>
   return { value: scope, etag: scope.etag };
 });
 
-/** A scope that is being made, and what it is delivered. */
+/** Settings for delivery: null removes one. */
+type SettingsPatch = NonNullable<CallOf<typeof scopesProvision>['body']['config']>;
+
+/** A scope that is being made, and its settings. */
 export interface NewScope {
   readonly scope: ScopeRecord;
   readonly config: SettingsPatch | undefined;
@@ -159,7 +160,7 @@ export const scopesProvision = adminOperation({
   name: 'scopes.provision',
   summary: 'Provision a scope',
   description:
-    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. owner and config count only until the scope is active: the directory does not keep them, a scope that is there is answered as it is, and settings are changed with scopes.configure. A provisioning that the vertical refused leaves nothing, and its slug is free. One that was interrupted, or whose outcome is unknown (reason outcome_unknown), is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
+    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. owner and config count only until the scope is active: the directory does not keep them, a scope that is there is answered as it is, and settings are changed with scopes.configure. A provisioning that the vertical refused leaves nothing, and its slug is free. The same call resumes one that was interrupted, or whose outcome is unknown (reason outcome_unknown). The vertical must be known to this platform (reason unknown_vertical).',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes',
@@ -172,7 +173,7 @@ export const scopesProvision = adminOperation({
       owner: z
         .strictObject({ email: z.email().max(254).optional(), name: z.string().max(200).optional() })
         .optional()
-        .describe('Whom the owner seat is meant for. It counts only while the scope is being made'),
+        .describe('The person for the owner seat. It counts only while the scope is being made'),
       config: config
         .optional()
         .describe('Settings to deliver to the vertical. They count only while the scope is being made'),
@@ -196,9 +197,8 @@ export const scopesProvision = adminOperation({
 });
 
 /**
- * Provisioning is journaled: the scope is written down as `provisioning` before its vertical hears of it, and
- * becomes `active` when the vertical has answered. Whatever happens in between, the same call takes it up again
- * with the same scope id, and to a vertical provisioning twice is provisioning once.
+ * Provisioning is journaled: the scope is inserted as `provisioning` before its vertical is asked, and becomes `active` with
+ * the answer. After an interruption the same call resumes it with the same scope id; a vertical may be asked twice.
  */
 export const provisionScope = /* @__PURE__ */ delegated<typeof scopesProvision, NewScope, { scope: string }>(
   scopesProvision,
@@ -237,7 +237,7 @@ export const provisionScope = /* @__PURE__ */ delegated<typeof scopesProvision, 
     },
     settle: (context, { params }, { scope }) => {
       const before = requireScope(context.db, { tenant: params.tenant, scope });
-      // Two calls may have provisioned the same scope side by side: the second finds it there, and changes nothing.
+      // Two calls may provision the same scope at once: the second finds it active and changes nothing.
       const isFirst = before.status === 'provisioning';
       const after: ScopeRow = isFirst
         ? { ...before, status: 'active', revision: context.revision, updatedAtMs: context.now() }
@@ -255,11 +255,10 @@ export const provisionScope = /* @__PURE__ */ delegated<typeof scopesProvision, 
 );
 
 /**
- * Settings pass through to the vertical; the directory keeps names in its log and no value: which keys were set and
- * removed, and which are delivered afterwards.
+ * Settings pass through to the vertical. The log keeps the keys that were set, removed and delivered, and no value.
  *
- * The scope gets a new version when the delivery begins, so that a second call with the same tag is refused, and
- * another one when it is done, because whoever read the scope in between has not seen the outcome.
+ * The scope gets a new version when the delivery begins, so that a second call with the same tag is refused, and another
+ * one at the end, because a reader in between has not seen the outcome.
  */
 export const configureScope = /* @__PURE__ */ delegated<
   typeof scopesConfigure,
@@ -279,14 +278,14 @@ export const configureScope = /* @__PURE__ */ delegated<
   settle: (context, { params, body }, { keys, warnings }) => {
     const row = requireScope(context.db, params);
     updateScopeStatus(context.db, { ...row, revision: context.revision, updatedAtMs: context.now() });
-    // Where another call came in between, this caller has not seen the scope as it is now, nor which of the two the
-    // vertical heard last: the tag it gets is the one it began with, which matches nothing any more.
+    // After another call in between, this caller has not seen the present scope. It gets the tag that it began with, which
+    // matches nothing any more.
     const isAlone = row.revision === context.intent;
     return {
       status: 200,
       value: { keys, warnings },
       etag: String(isAlone ? context.revision : context.intent),
-      // What a vertical removed by itself, such as a secret that no longer fits, shows in what is left.
+      // The delivered keys show a setting that the vertical removed by itself, such as a secret that no longer fits.
       audit: {
         target: targetOf(row),
         before: null,
@@ -299,24 +298,24 @@ export const configureScope = /* @__PURE__ */ delegated<
     };
   },
   undo: restoreVersion,
-  // A setting that this call did not name is still as the earlier one left it.
+  // An earlier call that set other keys too stays material.
   supersedes: ({ body }, earlier) =>
     Object.values(earlier ?? {})
       .flat()
       .every((key) => typeof key === 'string' && Object.hasOwn(body.config, key)),
 });
 
-/** What a log row about this scope is about. */
+/** The target of a log row about this scope. */
 export function targetOf(row: Pick<ScopeRow, 'id' | 'tenant' | 'vertical'>): AuditEntry['target'] {
   return { tenant: row.tenant, scope: row.id, vertical: row.vertical, other: null };
 }
 
-/** Gives the scope the version of the intent that is about to be written. The record says nothing else anew. */
+/** Gives the scope the version of the intent that is about to be logged. */
 function bumpVersion(context: ChangeContext, row: ScopeRow): void {
   updateScopeStatus(context.db, { ...row, revision: context.revision });
 }
 
-/** The vertical refused, so the scope is as it was, unless another call has begun since. */
+/** Restores the version after a refusal of the vertical, unless another call has begun since. */
 function restoreVersion(context: EndContext, _call: unknown, before: ScopeRecord): void {
   const row = requireScope(context.db, { tenant: before.tenant, scope: before.id });
   if (row.revision === context.intent)
@@ -324,8 +323,8 @@ function restoreVersion(context: EndContext, _call: unknown, before: ScopeRecord
 }
 
 /**
- * Whether a refused provisioning leaves nothing to take up: nobody else has tried, no earlier attempt may have come to
- * something in the vertical, and nothing leads here. Then its slug is free again.
+ * Whether a refused provisioning leaves nothing behind: no other call has tried, no earlier attempt of unknown outcome
+ * exists, and no host name leads here. Then its slug is free again.
  */
 function isOnlyAttempt({ db, intent }: EndContext, { id, tenant }: ScopeRecord): boolean {
   const row = requireScope(db, { tenant, scope: id });
@@ -337,6 +336,19 @@ function isOnlyAttempt({ db, intent }: EndContext, { id, tenant }: ScopeRecord):
     intent,
   );
   return !other && !db.get('SELECT 1 FROM hostnames WHERE scope = ? LIMIT 1', id);
+}
+
+/**
+ * The settings of a new instance: those of its provisioning, and beside them the platform's. The platform's settings belong
+ * together, as a secret does to its client: where the provisioning names one of them, all are left out.
+ */
+function settingsOfNewScope(
+  given: SettingsPatch | undefined,
+  ofPlatform: Readonly<Record<string, string>>,
+): SettingsPatch | undefined {
+  const keys = Object.keys(ofPlatform);
+  const isOwn = keys.some((key) => Object.hasOwn(given ?? {}, key));
+  return keys.length === 0 || isOwn ? given : { ...ofPlatform, ...given };
 }
 
 function requireSameScope(found: ScopeRow, { body }: CallOf<typeof scopesProvision>): void {
@@ -364,7 +376,7 @@ function newScope(
     revision: context.revision,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
-    // Not known before it is there; whoever reads it then is told.
+    // Known once the scope is inserted.
     ...{ version: null, bound: 0 },
   };
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform } from '../../test/platform.ts';
-import type { BackupRecord, ConnectionRecord, ScopeRecord } from '../declarations/index.ts';
+import type { BackupRecord, ConnectionRecord, ScopeRecord } from '../admin-operations.ts';
 
 async function open() {
   const platform = await openPlatform({

@@ -1,4 +1,4 @@
-/** Which snapshots were taken of a scope, in SQL. Their bytes are with the vertical. */
+/** The list of the snapshots of a scope, in SQL. The vertical keeps their bytes. */
 import { cutPage, type Page, PlatformError, type SnapshotRecord, toTimestamp } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
@@ -32,7 +32,7 @@ interface SnapshotRow {
   readonly atMs: number;
 }
 
-/** Writes one down; one that is there already stays as it is. */
+/** Saves a snapshot; one that is listed already stays as it is. */
 export function saveSnapshot(db: SqlDatabase, scope: string, snapshot: SnapshotRecord): void {
   db.run(
     `INSERT INTO snapshots (scope, id, name, bytes, digest, bookmark, at) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -46,7 +46,7 @@ export function forgetSnapshot(db: SqlDatabase, scope: string, id: string): void
   db.run('DELETE FROM snapshots WHERE scope = ? AND id = ?', scope, id);
 }
 
-/** Takes all of a scope's off the list. */
+/** Takes all snapshots of a scope off the list. */
 export function forgetSnapshots(db: SqlDatabase, scope: string): void {
   db.run('DELETE FROM snapshots WHERE scope = ?', scope);
 }
@@ -63,7 +63,7 @@ export function requireSnapshot(db: SqlDatabase, scope: string, id: string): Sna
   return snapshotOfRow(row);
 }
 
-/** How many there are of one scope. */
+/** Counts the snapshots of one scope. */
 export function countSnapshots(db: SqlDatabase, scope: string): number {
   return db.get<{ n: number }>('SELECT count(*) AS n FROM snapshots WHERE scope = ?', scope)?.n ?? 0;
 }

@@ -12,7 +12,7 @@ import type {
   AdminOperationName,
   BackupRecord,
   ScopeRecord,
-} from '../declarations/index.ts';
+} from '../admin-operations.ts';
 
 type State = ScopeRecord['status'];
 const STATES: readonly State[] = ['provisioning', 'active', 'suspended', 'archived', 'reaped'];

@@ -1,5 +1,4 @@
-/** The states of a scope, and what it takes to reap one. What reaping does elsewhere: `host-admin-reap.ts`. */
-
+/** The states of a scope, and the directory's part in reaping one. The effect of a reap: `host-admin-reap.ts`. */
 import { PlatformError, scopeId } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
@@ -7,17 +6,16 @@ import { backupFields, type ScopeBackupWork, scopeBackupWork, scopeSubject } fro
 import { countBackups } from '../backups/store.ts';
 import type { Disconnecting } from '../connections/disconnect.ts';
 import { actsElsewhere, connectionsOfScope } from '../connections/store.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
+import { adminOperation, dryRunQuery, planCount, servingEffect } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
-import { dryRunQuery, planCount, servingEffect } from '../declarations/dry-run.ts';
 import { operationRecord } from '../declarations/long-work.ts';
-import type { ScopeRecord } from '../declarations/records.ts';
-import { scopeRecord, scopeStatus } from '../declarations/records.ts';
+import { type ScopeRecord, scopeRecord, scopeStatus } from '../declarations/records.ts';
 import { effectProblems, params, tag } from '../declarations/scopes.ts';
-import { type CallOf, change } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { type CallOf, change, planned } from '../lib/handlers.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
+import { requireTenant } from '../tenants/store.ts';
 import { forgetScope } from './forget-scope.ts';
 import { targetOf } from './operations.ts';
 import { countSnapshots } from './snapshot-store.ts';
@@ -30,7 +28,7 @@ export const scopeStatusPlan = z
     from: scopeStatus,
     to: scopeStatus,
     effect: servingEffect.describe(
-      'What happens to its requests, timers, deliveries and sessions. none also where its tenant is not active',
+      'The effect on its requests, timers, deliveries and sessions. none also where its tenant is not active',
     ),
     hostnames: z.array(z.string()).describe('Its active names'),
     connections: planCount.describe('How many active ones may act in it'),
@@ -53,7 +51,7 @@ export const reapPlan = z
 
 type Status = ScopeRecord['status'];
 
-/** Which state may follow which. `provisioning` is left by being provisioned, and `reaped` is entered by reaping only. */
+/** The states that may follow each state. Provisioning ends by itself, and only a reap leads to `reaped`. */
 const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
   provisioning: [],
   active: ['suspended', 'archived'],
@@ -66,7 +64,7 @@ export const scopesSetStatus = adminOperation({
   name: 'scopes.set-status',
   summary: 'Suspend, resume, archive or unarchive a scope',
   description:
-    'active ⇄ suspended; active or suspended → archived → active. Every other step is an invalid_transition. A scope that is not active serves nobody; an archived one takes no settings and is not copied back, and can be reaped. With dryRun, answers what would stop or go on.',
+    'active ⇄ suspended; active or suspended → archived → active. Every other step is an invalid_transition. A scope that is not active serves no requests; an archived one takes no settings and is not copied back, and can be reaped. With dryRun, answers what would stop or go on.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/scopes/:scope/status',
@@ -105,8 +103,36 @@ export const setScopeStatus = /* @__PURE__ */ change(scopesSetStatus, (context, 
   return { status: 200, value, etag: value.etag, audit, rerouted: true };
 });
 
-/** The scope, where it may become what the call says. @throws PlatformError what the declaration names. */
-export function requireStep(
+export const planScopeStatus = /* @__PURE__ */ planned<typeof scopesSetStatus>(
+  scopesSetStatus,
+  (context, call) => {
+    const { db } = context;
+    const { id, tenant, status } = requireStep(context, call);
+    const to = call.body.status;
+    const isServed = requireTenant(db, tenant).status === 'active';
+    const effect = status === 'active' ? 'stops' : to === 'active' ? 'resumes' : 'none';
+    return {
+      dryRun: true,
+      scope: id,
+      from: status,
+      to,
+      effect: isServed ? effect : 'none',
+      hostnames: db.all<{ hostname: string }>(ACTIVE_NAMES, id).map(({ hostname }) => hostname),
+      connections: db.get<{ n: number }>(ACTING_CONNECTIONS, tenant, id, id)?.n ?? 0,
+    };
+  },
+);
+
+export const ACTIVE_NAMES =
+  "SELECT hostname FROM hostnames WHERE scope = ? AND status = 'active' ORDER BY claim";
+
+/** Counts the connections that were made in the scope or have a grant in it. */
+export const ACTING_CONNECTIONS = `SELECT count(*) AS n FROM connections c
+   WHERE c.tenant = ? AND c.state = 'active' AND (c.scope = ?
+     OR EXISTS (SELECT 1 FROM connection_grants g WHERE g.connection = c.id AND g.scope = ?))`;
+
+/** The scope, where the call may change its status. @throws PlatformError as declared. */
+function requireStep(
   context: Pick<UnitContext, 'db'>,
   { params, body, ifMatch }: Pick<CallOf<typeof scopesSetStatus>, 'params' | 'body' | 'ifMatch'>,
 ): ScopeRow {
@@ -117,19 +143,19 @@ export function requireStep(
       'invalid_transition',
       `A scope that is ${before.status} cannot become ${body.status}.`,
     );
-  // What is being reaped or restored must not change under the work.
+  // A scope that is being reaped or restored must not change under the work.
   requireIdle(context, scopeSubject(before.id));
   return before;
 }
 
-/** What reaping one scope needs to know. */
+/** The work of a reap, kept for a restart too. */
 export interface ReapScopeWork {
   readonly scope: ScopeRecord;
-  /** Null: no backup is wanted. */
+  /** Null: without a backup. */
   readonly backup: ScopeBackupWork | null;
 }
 
-/** What it came to, elsewhere. */
+/** The result of the effect. */
 export interface ReapScopeFacts {
   readonly backup: BackupRecord | null;
   /** The connections that were disconnected. */
@@ -225,7 +251,7 @@ export const reapScope = /* @__PURE__ */ longWork<typeof scopesReap, ReapScopeWo
 /** The methods of the unit. */
 export function reapScopeMethods({ db }: UnitContext) {
   return {
-    /** The connections that go with a scope, with what revoking them takes. A query. */
+    /** The connections that go with a scope, with the sealed credentials to revoke. A query. */
     connectionsLeaving: ({ scope }: { readonly scope: string }): readonly Disconnecting[] =>
       leavingConnections(db, scope),
   };

@@ -1,4 +1,4 @@
-/** The scopes in SQL: which instance of which vertical belongs to whom. */
+/** The scopes in SQL: the instances of verticals for tenants. */
 import {
   cutPage,
   type Page,
@@ -34,7 +34,7 @@ export const scopesMigration: Migration = {
   `,
 };
 
-/** A scope with the version that it runs on: one of its own, or what is on prod (see `vertical-registry/`). */
+/** A scope with the version that it runs: one of its own, or that on prod (see `vertical-registry/`). */
 const SCOPES = `SELECT s.id, s.tenant, s.slug, s.name, s.vertical, s.kind, s.status, s.revision,
   s.created_at AS createdAtMs, s.updated_at AS updatedAtMs, r.version, b.version IS NOT NULL AS bound
   FROM scopes s LEFT JOIN verticals v ON v.slug = s.vertical LEFT JOIN scope_versions b ON b.scope = s.id
@@ -56,7 +56,7 @@ export interface ScopeRow {
   readonly bound: 0 | 1;
 }
 
-/** A scope is looked up with its tenant, always: another tenant's scope is not there. */
+/** A scope is always looked up with its tenant, so that another tenant's scope is not found. */
 export function loadScope(
   db: SqlDatabase,
   { tenant, scope }: { readonly tenant: string; readonly scope: string },
@@ -85,7 +85,7 @@ export function insertScope(db: SqlDatabase, row: ScopeRow): void {
   );
 }
 
-/** Removes a scope that never came to be. One that was there is never removed: its record stays as a tombstone. */
+/** Removes a scope that was never active. The record of every other scope stays as a tombstone. */
 export function deleteScope(db: SqlDatabase, id: string): void {
   db.run("DELETE FROM scopes WHERE id = ? AND status = 'provisioning'", id);
 }
@@ -113,7 +113,7 @@ export function scopesPage(filter: ScopeFilter): Statement {
     {
       select: SCOPES,
       where: { 's.tenant': tenant, 's.vertical': vertical, 's.status': status },
-      // IS, and not =: it keeps the walk along the scopes, where = would have it begin at the versions, and sort.
+      // IS instead of = keeps the planner on the index of scopes; with = it would begin at the versions, and sort.
       and: version === undefined ? [] : [{ sql: 'r.version IS ?', params: [version] }],
       key: 's.id',
       order: 'ASC',
@@ -151,7 +151,7 @@ interface ScopeOf {
   readonly vertical?: string;
 }
 
-/** @throws PlatformError `not_found`, also for a scope of another tenant, or of another vertical than the one that is named. */
+/** @throws PlatformError `not_found`, also for a scope of another tenant or another vertical. */
 export function requireScope(db: SqlDatabase, ref: ScopeOf): ScopeRow {
   const row = loadScope(db, ref);
   if (!row || row.vertical !== (ref.vertical ?? row.vertical))
@@ -159,7 +159,7 @@ export function requireScope(db: SqlDatabase, ref: ScopeOf): ScopeRow {
   return row;
 }
 
-/** @throws PlatformError `not_found`, or `invalid_transition` while the scope is anything but active. */
+/** @throws PlatformError `not_found`, or `invalid_transition` for a scope that is not active. */
 export function requireActiveScope(db: SqlDatabase, ref: ScopeOf): ScopeRow {
   const row = requireScope(db, ref);
   if (row.status !== 'active')

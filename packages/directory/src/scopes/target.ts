@@ -1,4 +1,4 @@
-/** A scope as the host administration sees it when it turns to its vertical. */
+/** The scope of a call to its vertical. */
 import { PlatformError, type ScopeRef } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
@@ -7,7 +7,7 @@ import { requireScope, scopeOfRow } from './store.ts';
 
 export interface ScopeTarget {
   readonly scope: ScopeRecord;
-  /** Where its application is reached, or null when no active `app` host name is bound. */
+  /** The host name of its application, or null when no active `app` host name is bound. */
   readonly hostname: string | null;
 }
 
@@ -20,19 +20,19 @@ export function loadScopeTarget(
   return { scope, hostname: loadAppHostname(db, scope.id) };
 }
 
-/** Whose scope it is. @throws PlatformError `not_found`. */
+/** The tenant of a scope. @throws PlatformError `not_found`. */
 export function tenantOfScope(db: SqlDatabase, scope: string): string {
   const row = db.get<{ tenant: string }>('SELECT tenant FROM scopes WHERE id = ?', scope);
   if (row) return row.tenant;
   throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
 }
 
-/** How a vertical is told which scope is meant. */
+/** The reference that names a scope to its vertical. */
 export function scopeRefOf(scope: ScopeRecord): ScopeRef {
   return { tenantId: scope.tenant, scopeId: scope.id };
 }
 
-/** What a log row about this scope is about. */
+/** The target of a log row about this scope. */
 export function logTargetOf(scope: ScopeRecord, other: string | null = null): LogTarget {
   return { tenant: scope.tenant, scope: scope.id, vertical: scope.vertical, other };
 }

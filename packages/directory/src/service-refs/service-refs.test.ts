@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, STAFF } from '../../test/platform.ts';
 import { admitted, promote, register } from '../../test/registry.ts';
-import type { ServiceRef } from '../declarations/index.ts';
+import type { ServiceRef } from '../admin-operations.ts';
 import { archiveScript, servingScript } from './script-names.ts';
 
 const list = (platform: Platform, query: object = {}, as = STAFF) =>

@@ -12,8 +12,7 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import { adminOperation } from '../declarations/admin-operation.ts';
-import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
+import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';

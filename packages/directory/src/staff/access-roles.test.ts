@@ -1,9 +1,9 @@
 /** Every declared operation × every role of the staff, said a second time and by hand. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import { mayCall, staffAccessOf } from '../access.ts';
-import type { Actor } from '../actors.ts';
-import { type AdminOperation, adminOperations, type StaffRole } from '../declarations/index.ts';
+import type { Actor } from '../access/actors.ts';
+import { mayCall, staffAccessOf } from '../access/admission.ts';
+import { type AdminOperation, adminOperations, type StaffRole } from '../admin-operations.ts';
 
 /** What decides who is staff, and what cannot be taken back. */
 const ADMINS_ONLY = [

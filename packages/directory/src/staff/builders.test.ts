@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
 import { invite, orderCode, redeem, sessionOf, signIn, staffMember, staffToken } from '../../test/staff.ts';
-import { mayCall } from '../access.ts';
-import type { Actor } from '../actors.ts';
-import { type AdminOperation, adminOperations, type StaffRecord } from '../declarations/index.ts';
-import { ownerOfMade } from '../tokens/owner.ts';
+import type { Actor } from '../access/actors.ts';
+import { mayCall } from '../access/admission.ts';
+import { type AdminOperation, adminOperations, type StaffRecord } from '../admin-operations.ts';
+import { ownerOfMade } from '../tokens/service-operations.ts';
 import { staffMigrations } from './schema.ts';
 
 async function withBob() {

@@ -2,11 +2,10 @@
 import { createHash } from 'node:crypto';
 import { ID_PREFIXES } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { hashSecret, mintSecret } from '../access/secret.ts';
 import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { hashSecret, mintSecret } from '../tokens/secret.ts';
-import { revocationEntry, targetOf, tokenFields } from './operations.ts';
-import { byMember, nextSequence } from './sign-in.ts';
+import { byMember, nextSequence, revocationEntry, targetOf, tokenFields } from './operations.ts';
 import { loadMember } from './store.ts';
 import {
   deleteStaffToken,
@@ -16,14 +15,14 @@ import {
   type StaffTokenRow,
 } from './token-store.ts';
 
-/** How long a code works: it goes from one process to another on one machine. */
+/** The life of a code, which one process passes to another on one machine. */
 export const CODE_TTL_MS = 60_000;
-/** 30 days: how long a token of staff works. */
+/** 30 days: the life of a token of staff. */
 export const STAFF_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
 
 const CODE_BYTES = 32;
 
-/** What a member consented to. */
+/** The consent of a member. */
 export interface CodeOrder {
   readonly member: string;
   readonly client: string;
@@ -72,8 +71,8 @@ export function orderCode(context: UnitContext, order: CodeOrder): { readonly co
 }
 
 /**
- * Turns a code into a token, once. A second use takes the token back that the first one got: one of the two was not the
- * program that asked (RFC 6749, section 4.1.2). A refusal is an answer and no error, so that what it did stays done.
+ * Turns a code into a token, once. A second use revokes the token of the first: one of the two was not the program that
+ * asked (RFC 6749, section 4.1.2). A refusal is an answer and no error, so that its writes are committed.
  */
 export function redeemCode(
   context: UnitContext,
@@ -96,7 +95,7 @@ export function redeemCode(
     row.redirectUri === redirectUri &&
     createHash('sha256').update(verifier).digest('base64url') === row.challenge;
   if (!isTheirs) {
-    // Whoever holds a code that is not theirs gets one try.
+    // A program with a stolen code gets one try.
     db.run('DELETE FROM staff_codes WHERE hash = ?', hash);
     return refused;
   }
@@ -138,7 +137,7 @@ export function issueToken(
   return { id: row.id, secret, expiresAtMs: row.expiresAtMs, head };
 }
 
-/** Revokes the token that a secret is of, for whoever holds it (RFC 7009). Null when there is none. */
+/** Revokes the token of a secret, for any holder of it (RFC 7009). Null for an unknown one. */
 export function revokeBySecretHash(
   context: UnitContext,
   { hash, requestId }: { readonly hash: string; readonly requestId: string },
@@ -158,7 +157,7 @@ function takeBack(context: UnitContext, token: string, requestId: string): LogHe
   });
 }
 
-/** Two characters a byte. */
+/** Random text of two characters a byte. */
 export function randomText(context: UnitContext, bytes: number): string {
   return Array.from(context.random(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,7 +1,7 @@
 /** Who gives way when too many programs wait for a code: never somebody who is not part of the crowd. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';
-import { hashSecret } from '../tokens/secret.ts';
+import { hashSecret } from '../access/secret.ts';
 import { PENDING_MAX, SOURCE_PENDING_MAX, UNKNOWN_PENDING_MAX } from './devices.ts';
 
 const TEN_MINUTES_MS = 10 * 60 * 1000;

@@ -1,35 +1,31 @@
-/** Device codes (RFC 8628): a program without a browser shows a short code, and a member types it in one that has one. */
+/** Device codes (RFC 8628): a program without a browser shows a short code, and a member types it into a browser. */
 import type { SqlDatabase, UnitContext } from '@freehold/store';
-import { hashSecret } from '../tokens/secret.ts';
+import { hashSecret } from '../access/secret.ts';
 import { type IssuedStaffToken, issueToken, randomText } from './codes.ts';
 
-/** How long the two codes work. */
+/** The life of the two codes. */
 export const DEVICE_TTL_MS = 10 * 60 * 1000;
-/** How long a program waits between two polls, at first. */
+/** The first interval between two polls of a program. */
 export const DEVICE_INTERVAL_MS = 5_000;
-/** What each poll that came too early adds (section 3.5). */
+/** The increase after each early poll (section 3.5). */
 const SLOW_DOWN_MS = 5_000;
-/** A poll that was sent in time may arrive this much sooner after the one before. */
+/** A punctual poll may arrive this much early. */
 const JITTER_MS = 500;
-/**
- * Codes that wait for one source: far more than one network of people begins in ten minutes, and all that an abuser has
- * of one network.
- */
+/** Codes that wait for one source: far more than the people of one network begin in ten minutes. */
 export const SOURCE_PENDING_MAX = 50;
-/** Codes that wait for everybody whose address nobody knows: they cannot be told apart. */
+/** Codes that wait for all sources of unknown address together. */
 export const UNKNOWN_PENDING_MAX = 1_000;
-/** Codes that wait for all sources together: what the table may grow to. */
+/** Codes that wait for all sources together: the bound of the table. */
 export const PENDING_MAX = 5_000;
 /**
- * A member may type this many codes that are none in {@link MISS_WINDOW_MS}, in all their sessions and from all their
- * addresses; who is no member types none. A code has 20^8 forms, which are 34.6 bits, and {@link PENDING_MAX} wait at
- * most: ten tries meet one of them with a probability of one in half a million (RFC 8628, section 5.1), and whoever
- * meets one has made somebody else's program act for themselves.
+ * Unknown codes that a member may type in {@link MISS_WINDOW_MS}, over all sessions and addresses. A code has 20^8 forms
+ * (34.6 bits) and at most {@link PENDING_MAX} wait: ten tries hit one with a probability of one in half a million (RFC 8628,
+ * section 5.1). A hit lets another person's program act for the guesser.
  */
 const MISSES_MAX = 10;
 const MISS_WINDOW_MS = 10 * 60 * 1000;
 
-/** No vowels, so that no words come up, and nothing that looks like a digit (section 6.1). */
+/** No vowels, so that no words come up, and no letter that looks like a digit (section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const LETTERS_COUNT = 8;
 const DEVICE_BYTES = 32;
@@ -45,26 +41,24 @@ export interface StartedDevice {
 export interface DeviceOrder {
   readonly client: string;
   /**
-   * Who asks: an IPv4 address, or of IPv6 the /48, which is the most that one site is given (RFC 6177). Anything narrower
-   * would be thousands of sources for one of them. Null: nobody knows.
+   * The network that asks: an IPv4 address, or of IPv6 the /48, the most that one site is given (RFC 6177). With a narrower
+   * range one site would be thousands of sources. Null: unknown.
    */
   readonly source: string | null;
 }
 
 /**
- * Begins a device authorization, and never refuses one: a refusal because too many wait would let anybody keep
- * everybody else out. The oldest code that nobody has decided on gives way instead: of the same source where that has
- * too many; and where all sources have too many together, of the source that has the most. So whoever fills the table
- * pushes out their own codes first, and somebody else's only once they have as many sources as the table has rows. That
- * many are within reach: a network that was given a /35 has 8,192 of them. How long a code is then left to whoever waits
- * for it, the limit of the endpoint for all sources together says (`device-limit.ts` of the control plane).
+ * Begins a device authorization. It never refuses one: otherwise an abuser who fills the table would keep all others out.
+ * Instead the oldest pending code gives way: of the same source where that has too many, else of the source with the most.
+ * So an abuser loses their own codes first, until they have as many sources as the table has rows (a /35 has 8,192). Against
+ * that the endpoint limits all sources together (`device-limit.ts` of the control plane).
  */
 export function startDevice(context: UnitContext, { client, source }: DeviceOrder): StartedDevice {
   const { db } = context;
   const nowMs = context.now();
-  // A while after their end, so that a program that polls once more is told what happened.
+  // Kept for a while after their end, so that a late poll still gets the reason.
   db.run('DELETE FROM staff_devices WHERE expires_at <= ?', nowMs - DEVICE_TTL_MS);
-  // Its hash: a copy of the directory is no list of addresses.
+  // Hashed, so that a copy of the directory is no list of addresses.
   const from = source === null ? null : hashSecret(source);
   makeRoom(db, { source: from, nowMs });
   const deviceCode = randomText(context, DEVICE_BYTES);
@@ -93,7 +87,7 @@ interface Source {
   readonly source: string | null;
 }
 
-/** Lets the oldest undecided code go, where one more would be one too many. */
+/** Deletes the oldest pending code where another would be one too many. */
 function makeRoom(db: SqlDatabase, order: Source & { readonly nowMs: number }): void {
   const crowded = crowdedSource(db, order);
   if (crowded === null) return;
@@ -107,7 +101,7 @@ function makeRoom(db: SqlDatabase, order: Source & { readonly nowMs: number }): 
 
 const WAITING = "state = 'pending' AND expires_at > ?";
 
-/** Whose codes have to make room for one of this source; null while there is room. */
+/** The source that has to make room for a code of this one; null while there is room. */
 function crowdedSource(
   db: SqlDatabase,
   { source, nowMs }: Source & { readonly nowMs: number },
@@ -133,7 +127,7 @@ interface Count {
   readonly count: number;
 }
 
-/** What a member does about a code: look which program it is of, or answer it. */
+/** A member looks up the program of a code, or answers it. */
 export interface DeviceDecision {
   readonly member: string;
   /** As it was typed: capitals, hyphens and spaces do not matter. */
@@ -153,7 +147,7 @@ export function decideDevice(
 ): DeviceLook {
   const { db } = context;
   const nowMs = context.now();
-  // What a clock counted that was ahead by more than a window would keep the member waiting until time catches up.
+  // Rows from the future were written by a wrong clock and would keep the member waiting.
   db.run(
     'DELETE FROM staff_misses WHERE at <= ? OR at > ?',
     ...[nowMs - MISS_WINDOW_MS, nowMs + MISS_WINDOW_MS],
@@ -201,10 +195,16 @@ interface DeviceRow {
   readonly expiresAtMs: number;
 }
 
-/** One poll. A token comes of a code once. */
+export interface DevicePoll {
+  readonly deviceCode: string;
+  readonly client: string;
+  readonly requestId: string;
+}
+
+/** One poll. A code yields one token. */
 export function pollDevice(
   context: UnitContext,
-  poll: { readonly deviceCode: string; readonly client: string; readonly requestId: string },
+  poll: DevicePoll,
 ): { readonly issued: IssuedStaffToken } | { readonly refused: DeviceRefusal } {
   const { db } = context;
   const nowMs = context.now();
@@ -237,7 +237,7 @@ function randomLetters(context: UnitContext): string {
   let letters = '';
   while (letters.length < LETTERS_COUNT) {
     for (const byte of context.random(LETTERS_COUNT)) {
-      // 240 is twelve times twenty: what lies above would favour the first letters.
+      // 240 is twelve times twenty: bytes above it would favour the first letters.
       if (byte < 240 && letters.length < LETTERS_COUNT) letters += LETTERS.charAt(byte % LETTERS.length);
     }
   }

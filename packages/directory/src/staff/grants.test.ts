@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { orderCode, redeem, staffMember, staffToken } from '../../test/staff.ts';
-import type { Actor } from '../actors.ts';
-import type { StaffTokenRecord } from '../declarations/index.ts';
-import { isWellFormedSecret } from '../tokens/secret.ts';
+import type { Actor } from '../access/actors.ts';
+import { isWellFormedSecret } from '../access/secret.ts';
+import type { StaffTokenRecord } from '../admin-operations.ts';
 
 async function withAda(role: 'admin' | 'operator' | 'auditor' = 'operator') {
   const platform = await openPlatform();

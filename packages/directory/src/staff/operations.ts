@@ -1,6 +1,4 @@
-/** What can be done with the roster and with the tokens of its members' programs. */
-
-import type { TokenId } from '@freehold/contracts';
+/** The operations of the roster and of the tokens of its members' programs. */
 import {
   ID_PREFIXES,
   idSchema,
@@ -8,13 +6,15 @@ import {
   pageOf,
   pageQuery,
   type TenantId,
+  type TokenId,
   tenantId,
 } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import { memberBehind } from '../access.ts';
-import type { Actor } from '../actors.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
-import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
+import type { Actor } from '../access/actors.ts';
+import { memberBehind } from '../access/admission.ts';
+import { type AuditedCall, logHead } from '../audit/admin-log.ts';
+import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import {
   email,
   member,
@@ -24,8 +24,8 @@ import {
   staffRecord,
   staffTokenRecord,
 } from '../declarations/staff.ts';
-import { type AuditEntry, type CallOf, type ChangeContext, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { type AuditEntry, type CallOf, type ChangeContext, change, planned, read } from '../lib/handlers.ts';
 import { requireOpenTenant } from '../tenants/store.ts';
 import { countWorkingTokensOf } from '../tokens/store.ts';
 import {
@@ -70,7 +70,7 @@ export const staffList = adminOperation({
   audit: 'none',
 });
 
-export const readStaff = /* @__PURE__ */ read(staffList, ({ db }, { query }) => ({
+const readStaff = /* @__PURE__ */ read(staffList, ({ db }, { query }) => ({
   value: listStaff(db, query),
 }));
 
@@ -89,16 +89,16 @@ export const staffGet = adminOperation({
   problems: ['not_found'],
 });
 
-export const readMember = /* @__PURE__ */ read(staffGet, ({ db }, { params }) => {
+const readMember = /* @__PURE__ */ read(staffGet, ({ db }, { params }) => {
   const value = staffOfRow(loadMember(db, params.member) ?? unknownMember());
   return { value, etag: value.etag };
 });
 
 export const staffPut = adminOperation({
   name: 'staff.put',
-  summary: 'Put somebody on the roster, or change their name or role',
+  summary: 'Put a person on the roster, or change their name or role',
   description:
-    'Somebody new is told by nobody but you: they sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may in it what its push tokens may. An address is on the roster once. Whoever becomes a builder, ceases to be one, or becomes that of another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended. Nobody can take the role of admin from themselves while they are the only one.',
+    'The platform sends no notice: tell a new person to sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may do there what its push tokens may. An address is on the roster once. A person who becomes a builder, ceases to be one, or moves to another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended. The only admin cannot give up that role.',
   tag,
   method: 'PUT',
   path: '/staff',
@@ -107,7 +107,7 @@ export const staffPut = adminOperation({
       email,
       name: z.string().trim().regex(/\S/, 'must not be empty').max(100),
       role: rosterRole,
-      tenant: tenantId.optional().describe('Whose builder this is: with the role builder, and with no other'),
+      tenant: tenantId.optional().describe('The tenant of a builder; with no other role'),
     }),
   },
   output: staffRecord,
@@ -120,7 +120,7 @@ export const staffPut = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMatch }) => {
+const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMatch }) => {
   const { db } = context;
   const tenant = tenantOfRole(body);
   const before = loadMemberByEmail(db, body.email);
@@ -132,29 +132,29 @@ export const putMember = /* @__PURE__ */ change(staffPut, (context, { body, acto
   }
   if (before && body.role !== 'admin') requireAnotherAdmin(context, before, actor);
   if (tenant !== null) requireOpenTenant(db, tenant);
-  // Under another id: nothing that somebody began for a tenant, or as one of the staff, goes on as something else. An id
-  // that was removed never comes back, and with it no session, no program, no service token and no stored answer.
-  const kept = isSameKind ? before : undefined;
-  if (before && !kept) deleteMember(db, before.id);
+  // A member of another kind has another id, so that no session, program, service token or stored answer of the old kind
+  // goes on. A removed id is never used again.
+  const same = isSameKind ? before : undefined;
+  if (before && !same) deleteMember(db, before.id);
   const nowMs = context.now();
   const after: StaffRow = {
-    id: kept?.id ?? context.newId(STAFF_PREFIX),
+    id: same?.id ?? context.newId(STAFF_PREFIX),
     email: body.email,
     name: body.name,
     role: body.role,
     tenant,
-    issuer: kept?.issuer ?? null,
-    subject: kept?.subject ?? null,
-    createdAtMs: kept?.createdAtMs ?? nowMs,
+    issuer: same?.issuer ?? null,
+    subject: same?.subject ?? null,
+    createdAtMs: same?.createdAtMs ?? nowMs,
     updatedAtMs: nowMs,
-    lastSignInAtMs: kept?.lastSignInAtMs ?? null,
+    lastSignInAtMs: same?.lastSignInAtMs ?? null,
     revision: context.revision,
   };
   saveMember(db, after);
   const value = staffOfRow(after);
   const audit: AuditEntry = {
     target: targetOf(after),
-    before: before ? { ...(kept ? {} : { member: before.id }), ...auditFields(before) } : null,
+    before: before ? { ...(same ? {} : { member: before.id }), ...auditFields(before) } : null,
     after: auditFields(after),
   };
   return { status: 200, value, etag: value.etag, audit };
@@ -162,7 +162,7 @@ export const putMember = /* @__PURE__ */ change(staffPut, (context, { body, acto
 
 export const staffRemove = adminOperation({
   name: 'staff.remove',
-  summary: 'Remove somebody from the roster',
+  summary: 'Remove a person from the roster',
   description:
     'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers how much stops.',
   tag,
@@ -180,9 +180,9 @@ export const staffRemove = adminOperation({
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });
 
-export const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
+const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const before = requireRemovable(context, call);
-  // What stops working with them is written down: whoever removes somebody did not think of every nightly job.
+  // The log counts the service tokens that stop working, because nightly jobs are easily forgotten.
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
   deleteMember(context.db, before.id);
   const audit = {
@@ -193,8 +193,25 @@ export const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) 
   return { status: 204, value: null, audit };
 });
 
-/** Somebody who may be removed by this call. @throws PlatformError what the declaration names. */
-export function requireRemovable(
+export const SESSIONS_OF = 'SELECT count(*) AS n FROM staff_sessions WHERE member = ? AND expires_at > ?';
+export const PROGRAMS_OF = 'SELECT count(*) AS n FROM staff_tokens WHERE member = ? AND expires_at > ?';
+
+const planRemoval = /* @__PURE__ */ planned<typeof staffRemove>(staffRemove, (context, call) => {
+  const { db } = context;
+  const member = requireRemovable(context, call);
+  const nowMs = context.now();
+  const count = (sql: string): number => db.get<{ n: number }>(sql, member.id, nowMs)?.n ?? 0;
+  return {
+    dryRun: true,
+    member: staffOfRow(member),
+    serviceTokens: countWorkingTokensOf(db, { owner: member.id, nowMs }),
+    programs: count(PROGRAMS_OF),
+    sessions: count(SESSIONS_OF),
+  };
+});
+
+/** The member, where the call may remove them. @throws PlatformError as declared. */
+function requireRemovable(
   context: Pick<ChangeContext, 'db'>,
   { params, actor, ifMatch }: Pick<CallOf<typeof staffRemove>, 'params' | 'actor' | 'ifMatch'>,
 ): StaffRow {
@@ -208,7 +225,7 @@ export const staffTokensList = adminOperation({
   name: 'staff-tokens.list',
   summary: 'List the tokens of programs that act for staff and builders',
   description:
-    'Admins see all of them, everybody else their own. A service token sees what its owner does, one that nobody owns all.',
+    'Admins see all of them, other members their own. A service token sees what its owner sees, and all of them without an owner.',
   tag,
   method: 'GET',
   path: '/staff-tokens',
@@ -224,15 +241,15 @@ export const staffTokensList = adminOperation({
   audit: 'none',
 });
 
-export const readStaffTokens = /* @__PURE__ */ read(staffTokensList, ({ db }, { query, actor }) => ({
+const readStaffTokens = /* @__PURE__ */ read(staffTokensList, ({ db }, { query, actor }) => ({
   value: listStaffTokens(db, { ...query, member: membersSeen(actor, query.member) }),
 }));
 
 export const staffTokensRevoke = adminOperation({
   name: 'staff-tokens.revoke',
-  summary: 'Revoke the token of a program that acts for somebody on the roster',
+  summary: 'Revoke the token of a program that acts for a member of the roster',
   description:
-    'It stops working at once. Admins may revoke any, everybody else their own. A service token may what its owner may, one that nobody owns any.',
+    'It stops working at once. Admins may revoke any, other members their own. A service token may revoke what its owner may, and any without an owner.',
   tag,
   method: 'DELETE',
   path: '/staff-tokens/:token',
@@ -240,7 +257,7 @@ export const staffTokensRevoke = adminOperation({
   output: z.null(),
   success: 204,
   builder: 'none',
-  // Taking a right away from oneself is not a change of the platform.
+  // To give up a right of one's own is no change of the platform.
   staff: 'read',
   audit: 'audit',
   destructive: true,
@@ -248,20 +265,40 @@ export const staffTokensRevoke = adminOperation({
   problems: ['not_found', 'precondition_failed'],
 });
 
-export const revokeStaffToken = /* @__PURE__ */ change(
-  staffTokensRevoke,
-  ({ db }, { params, actor, ifMatch }) => {
-    const before = loadStaffToken(db, params.token);
-    if (!before || !(seesAll(actor) || before.member === memberBehind(actor)))
-      throw new PlatformError('not_found', 'There is no such token.', { reason: 'unknown_token' });
-    requireMatch(ifMatch, String(before.revision));
-    deleteStaffToken(db, before.id);
-    const tenant = loadMember(db, before.member)?.tenant ?? null;
-    return { status: 204, value: null, audit: revocationEntry(before, tenant) };
-  },
-);
+const revokeStaffToken = /* @__PURE__ */ change(staffTokensRevoke, ({ db }, { params, actor, ifMatch }) => {
+  const before = loadStaffToken(db, params.token);
+  if (!before || !(seesAll(actor) || before.member === memberBehind(actor)))
+    throw new PlatformError('not_found', 'There is no such token.', { reason: 'unknown_token' });
+  requireMatch(ifMatch, String(before.revision));
+  deleteStaffToken(db, before.id);
+  const tenant = loadMember(db, before.member)?.tenant ?? null;
+  return { status: 204, value: null, audit: revocationEntry(before, tenant) };
+});
 
-/** @param tenant whose builder the token acted for; null for staff. */
+export const staffOperations = [
+  readStaff,
+  readMember,
+  readStaffTokens,
+  putMember,
+  removeMember,
+  revokeStaffToken,
+  planRemoval,
+];
+
+/** The actor of a row about an act of a member that is no admin operation. */
+export function byMember(
+  { id, name, tenant }: Pick<StaffRow, 'id' | 'name' | 'tenant'>,
+  { requestId, action }: { readonly requestId: string; readonly action: string },
+): AuditedCall {
+  const kind = tenant === null ? 'staff' : 'builder';
+  return { actor: { kind, id, name }, token: null, requestId, action };
+}
+
+export function nextSequence({ db }: UnitContext): number {
+  return (logHead(db)?.sequence ?? 0) + 1;
+}
+
+/** @param tenant the tenant of the builder that the token acted for; null for staff. */
 export function revocationEntry(before: StaffTokenRow, tenant: TenantId | null): AuditEntry {
   return { target: targetOf({ id: before.id, tenant }), before: tokenFields(before), after: null };
 }
@@ -278,31 +315,33 @@ export function auditFields({ email, name, role, tenant, issuer, subject }: Staf
   return { email, name, role, ...(tenant === null ? {} : { tenant }), issuer, subject };
 }
 
-/** @throws PlatformError `validation_failed` for a builder of no tenant, and for a tenant of anybody else. */
+/** @throws PlatformError `validation_failed` for a builder without a tenant, and for staff with one. */
 function tenantOfRole({ role, tenant }: CallOf<typeof staffPut>['body']): TenantId | null {
   if ((role === 'builder') === (tenant !== undefined)) return tenant ?? null;
   const message =
-    role === 'builder' ? 'must say whose builder this is' : `is not for a member of the staff (${role})`;
+    role === 'builder'
+      ? 'must name the tenant of this builder'
+      : `is not for a member of the staff (${role})`;
   throw new PlatformError('validation_failed', `The body is not valid. tenant: ${message}.`, {
     errors: [{ path: 'tenant', message }],
   });
 }
 
 /**
- * Nobody shuts the door behind themselves: a person who is the only admin stays one, also through a token of theirs, which
- * would end with them. The operator, whose own service token opens it again, may.
+ * Keeps the only admin from leaving, also through a token of theirs, which would end with them. The operator may remove
+ * them, because the operator's service token can add another.
  */
 function requireAnotherAdmin({ db }: Pick<ChangeContext, 'db'>, member: StaffRow, actor: Actor): void {
   const isLeaving = memberBehind(actor) === member.id && member.role === 'admin';
   if (!isLeaving || hasOtherAdmin(db, member.id)) return;
   throw new PlatformError(
     'conflict',
-    'You are the only admin who has signed in. Make somebody else one first, and have them sign in.',
+    'You are the only admin who has signed in. Make another person an admin first, and have them sign in.',
     { reason: 'last_admin' },
   );
 }
 
-/** Whose tokens a list shows: for most people only their own, whomever they ask about. */
+/** The member whose tokens a list shows. Only an admin sees the tokens of others. */
 function membersSeen(actor: Actor, asked: string | undefined): string | undefined {
   if (seesAll(actor)) return asked;
   const own = memberBehind(actor) ?? NO_PRINCIPAL;
@@ -317,7 +356,7 @@ function seesAll(actor: Actor): boolean {
 }
 
 function unknownMember(): never {
-  throw new PlatformError('not_found', 'There is nobody of that id on the roster.', {
+  throw new PlatformError('not_found', 'No member of the roster has that id.', {
     reason: 'unknown_member',
   });
 }

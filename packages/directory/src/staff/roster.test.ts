@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
 import { ISSUER, invite, sessionOf, signIn, staffMember, staffToken } from '../../test/staff.ts';
-import type { Actor } from '../actors.ts';
-import type { StaffRecord } from '../declarations/index.ts';
+import type { Actor } from '../access/actors.ts';
+import type { StaffRecord } from '../admin-operations.ts';
 
 const actorOf = ({ id, name }: StaffRecord): Actor => ({ kind: 'staff', id, name, role: 'admin' });
 

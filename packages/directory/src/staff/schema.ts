@@ -1,4 +1,4 @@
-/** The tables of the roster. They are numbered by themselves, beside the directory's own. */
+/** The tables of the roster, numbered apart from the directory's own. */
 import type { Migration } from '@freehold/store';
 
 const staffMigration: Migration = {
@@ -82,9 +82,8 @@ const staffMigration: Migration = {
 };
 
 /**
- * The column of roles is made anew, because a check cannot be changed; the table is not, because dropping it would take
- * all sessions and tokens along. No reference to the tenants: a restore of the directory may forget one, whose builders
- * are then nobody's.
+ * Replaces the column of roles, because a check cannot be changed. The table stays: to drop it would delete all sessions and
+ * tokens. It has no reference to the tenants, because a restored directory may lack one that has builders.
  */
 const buildersMigration: Migration = {
   version: 2,
@@ -103,3 +102,17 @@ const buildersMigration: Migration = {
 
 /** The set that the directory applies after its own. */
 export const staffMigrations = { name: 'staff', migrations: [staffMigration, buildersMigration] } as const;
+
+const sourceMigration: Migration = {
+  version: 1,
+  name: 'sources of device codes',
+  sql: `
+    -- The hash of a network address, or of its range; null where nobody knows it.
+    ALTER TABLE staff_devices ADD COLUMN source TEXT;
+    -- Who waits, the oldest of a source first.
+    CREATE INDEX staff_devices_waiting ON staff_devices (source, expires_at) WHERE state = 'pending';
+  `,
+};
+
+/** The set that the directory applies after that of the staff. */
+export const deviceMigrations = { name: 'staff-devices', migrations: [sourceMigration] } as const;

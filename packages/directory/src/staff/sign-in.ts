@@ -1,21 +1,49 @@
 /**
- * From somebody whom an issuer vouches for to a member of the roster. An address binds once, at the first sign-in, to
- * the subject behind it; from then on the address means nothing, because addresses change hands and subjects do not.
+ * The sign-in of staff and builders (spec 5.5): sessions, and the tokens of their programs. Nothing is cached, so that a
+ * removed member is refused at the next request.
+ *
+ * An address is bound once, at the first sign-in, to the subject that the issuer names. After that the address counts for
+ * nothing: addresses change hands, subjects do not.
  */
-import type { UnitContext } from '@freehold/store';
-import { type AuditedCall, appendAdminLog, logHead } from '../audit/admin-log.ts';
+import type { UnitContext, UnitStub } from '@freehold/store';
+import type { MemberActor } from '../access/actors.ts';
+import { isActive, memberActor } from '../access/callers.ts';
+import { hashSecret, isWellFormedSecret } from '../access/secret.ts';
+import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { worksFor } from './member-actor.ts';
-import { auditFields, targetOf } from './operations.ts';
-import { insertSession, loadMemberByEmail, loadMemberBySubject, type StaffRow, saveMember } from './store.ts';
+import { defineFeature } from '../lib/feature.ts';
+import { type CodeOrder, type CodeRedemption, orderCode, redeemCode, revokeBySecretHash } from './codes.ts';
+import {
+  type DeviceDecision,
+  type DeviceLook,
+  type DeviceOrder,
+  type DevicePoll,
+  type DeviceRefusal,
+  decideDevice,
+  pollDevice,
+  type StartedDevice,
+  startDevice,
+} from './devices.ts';
+import { auditFields, byMember, nextSequence, staffOperations, targetOf } from './operations.ts';
+import { deviceMigrations, staffMigrations } from './schema.ts';
+import {
+  deleteSession,
+  deleteSessionsOf,
+  insertSession,
+  loadMemberByEmail,
+  loadMemberBySubject,
+  loadSessionMember,
+  type StaffRow,
+  saveMember,
+} from './store.ts';
 
-/** Who signed in, as the issuer says, and the session that begins. Plain JSON. */
+/** A sign-in as the issuer reports it, and the session that begins. Plain JSON. */
 export interface StaffSignIn {
-  /** Among whose sessions this one is told apart. */
+  /** Sessions are told apart within one issuer. */
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
-  /** Whether the issuer says that the address is theirs; silence is no. */
+  /** Whether the issuer says that the address belongs to the subject. Default of an issuer that says nothing: false. */
   readonly emailVerified: boolean;
   readonly sid: string;
   readonly issuerSid: string | null;
@@ -24,17 +52,137 @@ export interface StaffSignIn {
 }
 
 /**
- * `email_unverified`: the roster has this address, and the issuer does not say that it is theirs. `tenant_not_active`: the
- * builder of a tenant that is suspended, or on its way out.
+ * `email_unverified`: the roster has this address, and the issuer does not vouch for it. `tenant_not_active`: the tenant of
+ * the builder is suspended or being deleted.
  */
 export type SignInRefusal = 'not_on_roster' | 'email_unverified' | 'tenant_not_active';
 
-export type SignInOutcome =
+type SignInOutcome =
   | { readonly member: string; readonly head: LogHead | null }
   | { readonly refused: SignInRefusal };
 
-/** Begins a session for a member, and binds an invited one. Anybody else leaves no trace. */
-export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOutcome {
+/** A session as its cookie names it. */
+export interface StaffSession {
+  readonly sid: string;
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** The sessions that an issuer says have ended. */
+export interface EndedSessions {
+  readonly issuer: string;
+  readonly subject?: string | undefined;
+  readonly issuerSid?: string | undefined;
+}
+
+/** A token for the program that asked for it. */
+export interface GrantedToken {
+  readonly secret: string;
+  readonly expiresAtMs: number;
+}
+
+export interface StaffSignIns {
+  /** Begins a session, or says why not. */
+  signIn(entry: StaffSignIn): Promise<{ readonly member: string } | { readonly refused: SignInRefusal }>;
+  /** The member of a session with their present role. Null for an ended session, and while a builder's tenant is not active. */
+  session(session: StaffSession): Promise<MemberActor | null>;
+  signOut(session: { readonly sid: string }): Promise<void>;
+  /** Ends the sessions that an issuer's logout token names. */
+  endSessions(ended: EndedSessions): Promise<void>;
+  /** Makes an authorization code; it works once, for 60 seconds. */
+  orderCode(order: CodeOrder): Promise<{ readonly code: string }>;
+  redeemCode(
+    redemption: CodeRedemption,
+  ): Promise<{ readonly token: GrantedToken } | { readonly refused: 'invalid_grant' }>;
+  /** Begins a device authorization. When too many wait, an older one gives way; see `staff/devices.ts`. */
+  startDevice(order: DeviceOrder): Promise<StartedDevice>;
+  decideDevice(decision: DeviceDecision): Promise<DeviceLook>;
+  pollDevice(
+    poll: DevicePoll,
+  ): Promise<{ readonly token: GrantedToken } | { readonly refused: DeviceRefusal }>;
+  /** Revokes a staff token by its secret. One that is unknown is revoked already. */
+  revoke(input: { readonly secret: string; readonly requestId: string }): Promise<void>;
+}
+
+/** The methods of the unit. */
+const staffMethods = (context: UnitContext) => ({
+  staffSignIn: (entry: StaffSignIn) => signInStaff(context, entry),
+
+  /** A query. Role and roster are as they are at this moment. */
+  staffSession: (session: StaffSession): MemberActor | null => {
+    const member = loadSessionMember(context.db, { ...session, nowMs: context.now() });
+    return member ? memberActor(context.db, member, { session: session.sid }) : null;
+  },
+
+  staffSignOut: ({ sid }: { readonly sid: string }): null => {
+    deleteSession(context.db, sid);
+    return null;
+  },
+
+  endStaffSessions: (ended: EndedSessions): null => {
+    deleteSessionsOf(context.db, ended);
+    return null;
+  },
+
+  orderStaffCode: (order: CodeOrder) => orderCode(context, order),
+  redeemStaffCode: (redemption: CodeRedemption) => redeemCode(context, redemption),
+  revokeStaffSecret: (input: { readonly hash: string; readonly requestId: string }) =>
+    revokeBySecretHash(context, input),
+  startStaffDevice: (order: DeviceOrder) => startDevice(context, order),
+  decideStaffDevice: (decision: DeviceDecision) => decideDevice(context, decision),
+  pollStaffDevice: (poll: DevicePoll) => pollDevice(context, poll),
+});
+
+export const staffFeature = /* @__PURE__ */ defineFeature({
+  operations: staffOperations,
+  migrations: [staffMigrations, deviceMigrations],
+  methods: staffMethods,
+  queries: ['staffSession'],
+});
+
+export interface StaffSignInsDeps {
+  readonly directory: UnitStub<ReturnType<typeof staffMethods>>;
+  readonly publish: (head: LogHead) => Promise<void>;
+}
+
+export function makeStaffSignIns({ directory, publish }: StaffSignInsDeps): StaffSignIns {
+  const granted = async (issued: GrantedToken & { readonly head: LogHead }) => {
+    await publish(issued.head);
+    return { token: { secret: issued.secret, expiresAtMs: issued.expiresAtMs } };
+  };
+  return {
+    signIn: async (entry) => {
+      const outcome = await directory.staffSignIn(entry);
+      if ('refused' in outcome) return outcome;
+      if (outcome.head) await publish(outcome.head);
+      return { member: outcome.member };
+    },
+    session: (session) => directory.staffSession(session),
+    signOut: async ({ sid }) => void (await directory.staffSignOut({ sid })),
+    endSessions: async (ended) => void (await directory.endStaffSessions(ended)),
+    orderCode: (order) => directory.orderStaffCode(order),
+    redeemCode: async (redemption) => {
+      const outcome = await directory.redeemStaffCode(redemption);
+      if ('issued' in outcome) return granted(outcome.issued);
+      if (outcome.head) await publish(outcome.head);
+      return { refused: outcome.refused };
+    },
+    startDevice: (order) => directory.startStaffDevice(order),
+    decideDevice: (decision) => directory.decideStaffDevice(decision),
+    pollDevice: async (poll) => {
+      const outcome = await directory.pollStaffDevice(poll);
+      return 'issued' in outcome ? granted(outcome.issued) : outcome;
+    },
+    revoke: async ({ secret, requestId }) => {
+      if (!isWellFormedSecret(secret)) return;
+      const head = await directory.revokeStaffSecret({ hash: hashSecret(secret), requestId });
+      if (head) await publish(head);
+    },
+  };
+}
+
+/** Begins a session for a member, and binds an invited one. Every other sign-in leaves no trace. */
+function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOutcome {
   const { db } = context;
   const nowMs = context.now();
   const bound = loadMemberBySubject(db, entry);
@@ -42,7 +190,7 @@ export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOut
   if (invited && !entry.emailVerified) return { refused: 'email_unverified' };
   const member = bound ?? invited;
   if (!member) return { refused: 'not_on_roster' };
-  if (member.tenant !== null && !worksFor(db, member.tenant)) return { refused: 'tenant_not_active' };
+  if (member.tenant !== null && !isActive(db, member.tenant)) return { refused: 'tenant_not_active' };
   const { issuer, subject } = entry;
   const after: StaffRow = { ...member, issuer, subject, lastSignInAtMs: nowMs };
   let head: LogHead | null = null;
@@ -63,20 +211,7 @@ export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOut
   return { member: member.id, head };
 }
 
-/** A row about something that no admin operation did, but that a member did all the same. */
-export function byMember(
-  { id, name, tenant }: Pick<StaffRow, 'id' | 'name' | 'tenant'>,
-  { requestId, action }: { readonly requestId: string; readonly action: string },
-): AuditedCall {
-  const kind = tenant === null ? 'staff' : 'builder';
-  return { actor: { kind, id, name }, token: null, requestId, action };
-}
-
-export function nextSequence({ db }: UnitContext): number {
-  return (logHead(db)?.sequence ?? 0) + 1;
-}
-
-/** The one whom the roster knows by this address only. */
+/** The member who was invited by this address and has not signed in. */
 function invitedAs({ db }: UnitContext, email: string | null): StaffRow | undefined {
   if (email === null) return undefined;
   const member = loadMemberByEmail(db, email.toLowerCase());

@@ -61,12 +61,12 @@ export function saveMember(db: SqlDatabase, row: StaffRow): void {
   );
 }
 
-/** With everything that lets them in: sessions, tokens, codes. */
+/** Deletes a member with their sessions, tokens and codes. */
 export function deleteMember(db: SqlDatabase, id: string): void {
   db.run('DELETE FROM staff WHERE id = ?', id);
 }
 
-/** Whether somebody else who has signed in at least once is an admin. */
+/** Whether another admin has signed in at least once. */
 export function hasOtherAdmin(db: SqlDatabase, id: string): boolean {
   return (
     db.get("SELECT 1 FROM staff WHERE role = 'admin' AND subject IS NOT NULL AND id <> ? LIMIT 1", id) !==
@@ -131,7 +131,7 @@ export function insertSession(db: SqlDatabase, row: SessionRow, nowMs: number): 
   );
 }
 
-/** The member behind a session that goes on, if the cookie's subject is still theirs. */
+/** The member of a session that has not ended, if the cookie's subject is still theirs. */
 export function loadSessionMember(
   db: SqlDatabase,
   session: {
@@ -151,21 +151,13 @@ export function loadSessionMember(
   );
 }
 
-/** Whether a session of this member's goes on. One that ran out does until its row is cleared away. */
-export function hasSession(
-  db: SqlDatabase,
-  { sid, member }: { readonly sid: string; readonly member: string },
-): boolean {
-  return db.get('SELECT 1 FROM staff_sessions WHERE sid = ? AND member = ?', sid, member) !== undefined;
-}
-
 export function deleteSession(db: SqlDatabase, sid: string): void {
   db.run('DELETE FROM staff_sessions WHERE sid = ?', sid);
 }
 
 /**
- * Ends what a logout token names: one session of the issuer's, or everything of a subject. A session whose ID token said
- * nothing of the issuer's could be the one that is meant, so that it ends with any of its subject.
+ * Ends the sessions that a logout token names: one session of the issuer, or all of a subject. A session whose ID token named
+ * no session of the issuer may be the one that is meant, so that it ends with any of its subject.
  */
 export function deleteSessionsOf(
   db: SqlDatabase,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform } from '../../test/platform.ts';
-import type { AdminOperationName, BackupRecord, OperationRecord } from '../declarations/index.ts';
+import type { AdminOperationName, BackupRecord, OperationRecord } from '../admin-operations.ts';
 
 test('C-03: a tenant that was reaped since stays erased, and scopes hear what is true now', async () => {
   const platform = await openPlatform({

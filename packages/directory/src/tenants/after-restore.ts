@@ -1,6 +1,6 @@
 /**
  * Ends a restore of the directory, in its transaction: keeps the credentials of connections, applies the revocations,
- * erases reaped tenants and scopes again, and has every scope hear of the entitlements and roles that are true now.
+ * erases reaped tenants and scopes again, and enqueues the restored entitlements and roles for every scope.
  */
 import { commonSequence } from '../backups/restore-directory.ts';
 import { rememberConnections } from '../connections/connection-record.ts';
@@ -14,7 +14,7 @@ import { forgetScope } from '../scopes/forget-scope.ts';
 import { deriveOwners } from '../tokens/store.ts';
 import { eraseAgain } from './erasure.ts';
 
-/** Adds all of it to the handler of the restore. */
+/** Extends the handler of the restore. */
 export function afterRestore(handler: LongHandler): LongHandler {
   return {
     ...handler,
@@ -27,7 +27,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
       const { result, audit, ...ending } = handler.settle(context, work, facts);
       keepConnections();
       deriveOwners(db);
-      // Before revocations unbind any: a tenant that held a name stays in its history.
+      // Before revocations unbind names: a tenant that held a name stays in its history.
       rememberHolders(db);
       const keptAway = reapplyRevocations(db, { since, revision, nowMs });
       const reaped = db.all<{ id: string }>("SELECT id FROM tenants WHERE status = 'reaped' ORDER BY id");
@@ -36,7 +36,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
         "SELECT id FROM scopes WHERE status = 'reaped' ORDER BY id",
       ))
         forgetScope(db, { scope: id, revision, nowMs });
-      // Scopes have heard of newer revisions than the restored ones, and of changes that never were.
+      // Scopes have confirmed newer revisions than the restored ones.
       const change = { tenant: null, revision };
       enqueueChange(context, entitlementProjection, change);
       if (hadRoles || roleProjection.revision(db, '') > 0) enqueueChange(context, roleProjection, change);

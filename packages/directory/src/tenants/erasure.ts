@@ -1,16 +1,16 @@
 /**
- * What goes when a tenant goes, in SQL: counted for a plan, and erased piece by piece. Each piece is one transaction,
- * and erasing what is gone already is done, so that a reap that was cut short is simply repeated.
+ * The erasure of a tenant in SQL: counted for a plan, and performed piece by piece. Each piece is one transaction and may be
+ * repeated, so that an interrupted reap is simply repeated.
  *
- * What stays: the row of the tenant with its slug, the rows of its scopes, its tokens as revoked, and the logs, which
- * name them.
+ * The row of the tenant with its slug stays, and so do the rows of its scopes, its revoked tokens, and the logs, which name
+ * them.
  */
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 import { REAP_PLAN_NAMES_MAX, type TenantErasure, type TenantReapPlan } from '../declarations/tenants.ts';
 import type { TenantRow } from './store.ts';
 
-/** Where each kind of thing is counted, and named for a plan. `?` is the tenant. */
 const PUSH_TOKENS = "tokens WHERE tenant = ? AND kind = 'push' AND revoked_at IS NULL";
+/** The rows of each kind, to count them and to name them in a plan. `?` is the tenant. */
 export const ERASED: Readonly<Record<keyof TenantErasure, string>> = {
   scopes: "scopes WHERE tenant = ? AND status <> 'reaped'",
   snapshots: 'snapshots WHERE scope IN (SELECT id FROM scopes WHERE tenant = ?)',
@@ -21,7 +21,7 @@ export const ERASED: Readonly<Record<keyof TenantErasure, string>> = {
   builders: 'staff WHERE tenant = ?',
   identities: 'tenant_identities WHERE tenant = ?',
   entitlements: 'entitlements WHERE tenant = ?',
-  // Also of scopes that were reaped before, and of those that a restore of the directory has forgotten.
+  // Includes the backups of scopes that were reaped, or lost by a restore of the directory.
   backups: 'backups WHERE tenant = ?',
 };
 
@@ -56,7 +56,7 @@ export function planErasure(db: SqlDatabase, { id, slug }: TenantRow): TenantRea
   };
 }
 
-/** The scope is gone from its vertical: what the directory kept of it goes too, but for a row that says so. */
+/** Erases the directory's rows of a scope that its vertical has deleted; a tombstone stays. */
 export function eraseScope(
   db: SqlDatabase,
   { scope, revision, nowMs }: { readonly scope: string; readonly revision: number; readonly nowMs: number },
@@ -72,7 +72,7 @@ export function eraseScope(
   );
 }
 
-/** The connection with its sealed credential, its grants and its story. */
+/** Erases a connection with its sealed credential, grants and activity. */
 export function eraseConnection(db: SqlDatabase, connection: string): void {
   db.run('DELETE FROM connection_credentials WHERE connection = ?', connection);
   db.run('DELETE FROM connection_grants WHERE connection = ?', connection);
@@ -80,7 +80,7 @@ export function eraseConnection(db: SqlDatabase, connection: string): void {
   db.run('DELETE FROM connections WHERE id = ?', connection);
 }
 
-/** All of a tenant that was reaped before, of which a restored directory remembers what it had. */
+/** Erases a reaped tenant again after a restored directory brought its rows back. */
 export function eraseAgain(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
   for (const { id } of db.all<{ id: string }>('SELECT id FROM connections WHERE tenant = ?', tenant))
     eraseConnection(db, id);
@@ -95,7 +95,7 @@ interface Erasing {
   readonly nowMs: number;
 }
 
-/** All that is left beside scopes and connections. */
+/** Erases the rest beside scopes and connections. */
 export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
   for (const table of [
     'hostnames',
@@ -105,7 +105,7 @@ export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing)
     'entitlement_sets',
     'entitlements',
     'connect_rounds',
-    // With whatever lets them in. They are people of the tenant, and who they are goes with it.
+    // Builders are people of the tenant; their sessions and tokens go with them.
     'staff',
   ])
     db.run(`DELETE FROM ${table} WHERE tenant = ?`, tenant);

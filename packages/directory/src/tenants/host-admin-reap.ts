@@ -1,9 +1,9 @@
 /**
- * What reaping a tenant does elsewhere: copies first if somebody wants them, then, from the point of no return on, its
- * connections at their providers, its scopes in their applications, and at last its keys. Every step finds out by itself
- * what is left to do, so that the work is taken up after a crash, and a second call goes on where a first one failed.
+ * The effect of reaping a tenant: backups first, if the call asks for them; after the point of no return its connections at
+ * their providers, its scopes in their applications, and last its keys. Every step lists what is left to do, so that the
+ * work resumes after a crash, and a second call goes on where the first one failed.
  */
-import { deleteScopeResponse, ID_PREFIXES, PlatformError } from '@freehold/contracts';
+import { ID_PREFIXES } from '@freehold/contracts';
 import { requireStore, writeBackup } from '../backups/backup-store.ts';
 import { disconnectCall } from '../connections/disconnect.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
@@ -11,18 +11,15 @@ import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
-import { askScope } from '../verticals/client.ts';
+import { deleteInVertical } from '../scopes/host-admin-reap.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import type { ReapFacts, ReapWork, tenantsReap } from './reap.ts';
 
-/** How long a vertical may take to erase one scope. */
-const ERASE_TIMEOUT_MS = 110_000;
-
 type Kept = TenantReaped['backups'][number];
 
 export interface ReapDeps {
-  /** Revokes a connection at its provider, as well as that can be done: a provider that refuses holds nothing up. */
+  /** Revokes a connection at its provider. A refusal of the provider does not stop the reap. */
   readonly disconnect: Effect | undefined;
   /** Destroys the keys of a tenant. Called once all its scopes are gone, and again after a crash. */
   readonly destroyTenantKeys: (tenant: string) => Promise<void>;
@@ -36,13 +33,13 @@ export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> 
       if (body.backup) requireStore(deps.backups);
       for await (const { vertical } of scopesLeft(deps, params.tenant))
         requireKnownVertical(deps.gateway, vertical);
-      // What lies in a store that is not here would stay there.
+      // Without the store its backups would stay.
       const { tenant } = params;
       if (!body.backup && (await deps.directory.backupsToErase({ tenant })).length > 0)
         requireStore(deps.backups);
     },
     run: async (deps, { tenant, backup }, run) => {
-      // Journaled as a whole too: of what is erased there is nothing left to list.
+      // Journaled as a whole too: after the erasure there is nothing left to list.
       const backups = backup ? await run.step('backups', () => backUpAll(deps, reap, tenant, run)) : [];
       await run.commit();
       await eraseConnections(deps, reap, tenant, run);
@@ -55,20 +52,20 @@ export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> 
 }
 
 async function backUpAll(deps: LongDeps, reap: ReapDeps, tenant: string, run: LongRun): Promise<Kept[]> {
-  const kept: Kept[] = [];
+  const copies: Kept[] = [];
   for await (const scope of scopesLeft(deps, tenant)) {
-    // Decided before it is made, so that a second attempt makes the same one.
+    // The id is journaled first, so that a second attempt makes the same backup.
     const id = await run.step(`order:${scope.id}`, async () => reap.newId(ID_PREFIXES.backup));
-    kept.push(await run.step(`backup:${scope.id}`, () => backUp(deps, scope, id, run)));
+    copies.push(await run.step(`backup:${scope.id}`, () => backUp(deps, scope, id, run)));
   }
-  return kept;
+  return copies;
 }
 
 async function backUp(deps: LongDeps, scope: ScopeRecord, id: string, run: LongRun): Promise<Kept> {
   const copy = await openScopeCopy(deps, scope, undefined);
   const order = { id, address: `scopes/${scope.id}/${id}.${copy.format}` };
   const written = await writeBackup(requireStore(deps.backups), order, copy, {
-    // Scopes are what is counted; it only has to hear that it is to stop.
+    // Progress counts scopes; here a stop is noticed.
     progress: () => run.signal.throwIfAborted(),
   });
   await deps.directory.keepBackup({ scope, written });
@@ -94,7 +91,7 @@ async function eraseConnections(
   }
 }
 
-/** One that cannot be erased now keeps no other from being erased; the work fails with the first of such failures. */
+/** Erases the scopes. A failure does not stop the others; the work then fails with the first of them. */
 async function eraseScopes(
   deps: LongDeps,
   { tenant, backup }: Omit<ReapWork, 'counts'>,
@@ -105,7 +102,7 @@ async function eraseScopes(
   for await (const scope of scopesLeft(deps, tenant)) {
     run.signal.throwIfAborted();
     try {
-      await eraseInVertical(deps, scope);
+      await deleteInVertical(deps, scope);
       if (!backup) await eraseBackups(deps, { tenant, scope: scope.id });
     } catch (error) {
       failures.push(error);
@@ -118,25 +115,7 @@ async function eraseScopes(
   if (failures.length > 0) throw failures[0];
 }
 
-/** A scope that is not there any more, or never came to be, is erased. */
-async function eraseInVertical(deps: LongDeps, scope: ScopeRecord): Promise<void> {
-  try {
-    await askScope(deps, scope, {
-      path: 'delete-scope',
-      body: {},
-      answer: deleteScopeResponse.refine(({ scopeId }) => scopeId === scope.id),
-      timeoutMs: ERASE_TIMEOUT_MS,
-      local: async (host, ref) => {
-        await host.deleteScopeLocal(ref);
-        return { scopeId: ref.scopeId };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof PlatformError && error.reason === 'unknown_scope')) throw error;
-  }
-}
-
-/** Those of one scope, or of the tenant whatever scope they are of: one may have been reaped before. */
+/** Deletes the backups of one scope, or all of the tenant, those of reaped scopes included. */
 async function eraseBackups(
   { directory, backups }: LongDeps,
   of: { readonly tenant: string; readonly scope?: string },
@@ -151,7 +130,7 @@ async function eraseBackups(
   }
 }
 
-/** Scopes that are still there, page by page. */
+/** Yields the scopes that are left, page by page. */
 async function* scopesLeft({ directory }: LongDeps, tenant: string): AsyncGenerator<ScopeRecord, void> {
   for (let after = ''; ; ) {
     const page = await directory.scopesToErase({ tenant, after });

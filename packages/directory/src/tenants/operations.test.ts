@@ -1,7 +1,7 @@
 /** Tenants: the life of one, what a repeat does, and what a list shows. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { TenantRecord } from '../declarations/index.ts';
+import type { TenantRecord } from '../admin-operations.ts';
 
 type Status = 'active' | 'suspended' | 'deleting';
 const STATES: readonly Status[] = ['active', 'suspended', 'deleting'];

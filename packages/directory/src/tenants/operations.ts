@@ -1,5 +1,4 @@
-/** What can be done with tenants. */
-
+/** The operations of tenants. */
 import {
   ID_PREFIXES,
   PlatformError,
@@ -9,17 +8,22 @@ import {
   type TenantId,
   tenantId,
 } from '@freehold/contracts';
-import type { UnitContext } from '@freehold/store';
+import type { SqlValue, UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import { adminOperation } from '../declarations/admin-operation.ts';
-import { planCount as count, dryRunQuery, servingEffect } from '../declarations/dry-run.ts';
+import {
+  adminOperation,
+  planCount as count,
+  dryRunQuery,
+  servingEffect,
+} from '../declarations/admin-operation.ts';
 import type { TenantRecord } from '../declarations/records.ts';
 import { tenantRecord, tenantStatus } from '../declarations/records.ts';
 import { params, tag } from '../declarations/tenants.ts';
-import { type AuditEntry, type CallOf, type Change, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { defineFeature } from '../lib/feature.ts';
+import { type AuditEntry, type CallOf, type Change, change, planned, read } from '../lib/handlers.ts';
 import { loadUnfinished } from '../long-work/store.ts';
-import { reapSubject } from './reap.ts';
+import { reapMethods, reapSubject, reapTenant } from './reap.ts';
 import {
   insertTenant,
   listTenants,
@@ -39,7 +43,7 @@ export const tenantStatusPlan = z
     from: tenantStatus,
     to: tenantStatus,
     effect: servingEffect.describe(
-      'What happens to what is counted. none where it does not work now and would not afterwards',
+      'The effect on the counted things. none where they work neither now nor afterwards',
     ),
     counts: z.object({
       scopes: count.describe('Active ones, with their requests, timers, deliveries and sessions'),
@@ -50,7 +54,7 @@ export const tenantStatusPlan = z
   })
   .meta({ id: 'TenantStatusPlan' });
 
-/** Which state may follow which. `reaped` has no way out and is entered by reaping only. */
+/** The states that may follow each state. Only a reap leads to `reaped`, which is final. */
 const TRANSITIONS: Readonly<Record<TenantRecord['status'], readonly TenantRecord['status'][]>> = {
   active: ['suspended', 'deleting'],
   suspended: ['active', 'deleting'],
@@ -78,7 +82,7 @@ export const tenantsList = adminOperation({
   audit: 'none',
 });
 
-export const readTenants = /* @__PURE__ */ read(tenantsList, ({ db }, { query, actor }) => ({
+const readTenants = /* @__PURE__ */ read(tenantsList, ({ db }, { query, actor }) => ({
   value: listTenants(db, { ...query, only: actor.kind === 'builder' ? actor.tenant : undefined }),
 }));
 
@@ -97,7 +101,7 @@ export const tenantsGet = adminOperation({
   problems: ['not_found'],
 });
 
-export const readTenant = /* @__PURE__ */ read(tenantsGet, ({ db }, { params }) => {
+const readTenant = /* @__PURE__ */ read(tenantsGet, ({ db }, { params }) => {
   const tenant = tenantOfRow(requireTenant(db, params.tenant));
   return { value: tenant, etag: tenant.etag };
 });
@@ -120,12 +124,12 @@ export const tenantsCreate = adminOperation({
   problems: ['conflict', 'precondition_failed'],
 });
 
-export const createTenant = /* @__PURE__ */ change(tenantsCreate, (context, { body, ifMatch }) => {
+const createTenant = /* @__PURE__ */ change(tenantsCreate, (context, { body, ifMatch }) => {
   const { db } = context;
   const found = loadTenantBySlug(db, body.slug);
   requireMatch(ifMatch, found ? String(found.revision) : null);
   if (found) {
-    // A reaped tenant keeps its slug as a tombstone: an address that once led to somebody leads to nobody else.
+    // A reaped tenant keeps its slug as a tombstone, so that an old address never leads to another tenant.
     if (found.status === 'reaped')
       throw new PlatformError('conflict', 'This slug was used before and is never used again.', {
         reason: 'slug_retired',
@@ -166,7 +170,7 @@ export const tenantsUpdate = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const updateTenant = /* @__PURE__ */ change(tenantsUpdate, (context, { params, body, ifMatch }) => {
+const updateTenant = /* @__PURE__ */ change(tenantsUpdate, (context, { params, body, ifMatch }) => {
   const before = requireTenant(context.db, params.tenant);
   requireMatch(ifMatch, String(before.revision));
   if (before.status === 'reaped')
@@ -190,7 +194,7 @@ export const tenantsSetStatus = adminOperation({
   name: 'tenants.set-status',
   summary: 'Suspend, resume or begin to delete a tenant',
   description:
-    'active ⇄ suspended; active or suspended → deleting → active. Every other step is an invalid_transition. A tenant that is not active serves nobody, and its push tokens stop working at once. With dryRun, answers how much would stop or go on.',
+    'active ⇄ suspended; active or suspended → deleting → active. Every other step is an invalid_transition. A tenant that is not active serves no requests, and its push tokens stop working at once. With dryRun, answers how much would stop or go on.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/status',
@@ -209,7 +213,7 @@ export const tenantsSetStatus = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const setTenantStatus = /* @__PURE__ */ change(tenantsSetStatus, (context, call) => {
+const setTenantStatus = /* @__PURE__ */ change(tenantsSetStatus, (context, call) => {
   const { body } = call;
   const before = requireStep(context, call);
   const after: TenantRow = {
@@ -223,8 +227,56 @@ export const setTenantStatus = /* @__PURE__ */ change(tenantsSetStatus, (context
   return { ...answer(200, after, audit), rerouted: true };
 });
 
-/** The tenant, where it may become what the call says. @throws PlatformError what the declaration names. */
-export function requireStep(
+/** Counts the things that work while their tenant is active. The first `?` is the tenant. */
+export const SERVED = {
+  scopes: "SELECT count(*) AS n FROM scopes WHERE tenant = ? AND status = 'active'",
+  hostnames: `SELECT count(*) AS n FROM hostnames h JOIN scopes s ON s.id = h.scope
+    WHERE h.tenant = ? AND h.status = 'active' AND s.status = 'active'`,
+  pushTokens: `SELECT count(*) AS n FROM tokens
+    WHERE tenant = ? AND kind = 'push' AND revoked_at IS NULL AND expires_at > ?`,
+  builders: 'SELECT count(*) AS n FROM staff WHERE tenant = ?',
+} as const;
+
+const planTenantStatus = /* @__PURE__ */ planned<typeof tenantsSetStatus>(
+  tenantsSetStatus,
+  (context, call) => {
+    const { db, now } = context;
+    const { id, slug, status } = requireStep(context, call);
+    const to = call.body.status;
+    const count = (sql: string, ...params: SqlValue[]) => db.get<{ n: number }>(sql, id, ...params)?.n ?? 0;
+    return {
+      dryRun: true,
+      tenant: id,
+      slug,
+      from: status,
+      to,
+      effect: status === 'active' ? 'stops' : to === 'active' ? 'resumes' : 'none',
+      counts: {
+        scopes: count(SERVED.scopes),
+        hostnames: count(SERVED.hostnames),
+        pushTokens: count(SERVED.pushTokens, now()),
+        builders: count(SERVED.builders),
+      },
+    };
+  },
+);
+
+export const tenantsFeature = /* @__PURE__ */ defineFeature({
+  operations: [
+    readTenants,
+    readTenant,
+    createTenant,
+    updateTenant,
+    setTenantStatus,
+    reapTenant,
+    planTenantStatus,
+  ],
+  methods: reapMethods,
+  queries: ['scopesToErase', 'connectionsToErase', 'backupsToErase'],
+});
+
+/** The tenant, where the call may change its status. @throws PlatformError as declared. */
+function requireStep(
   { db }: Pick<UnitContext, 'db'>,
   { params, body, ifMatch }: Pick<CallOf<typeof tenantsSetStatus>, 'params' | 'body' | 'ifMatch'>,
 ): TenantRow {
@@ -235,7 +287,7 @@ export function requireStep(
       'invalid_transition',
       `A tenant that is ${before.status} cannot become ${body.status}.`,
     );
-  // What was erased does not come back, so that a tenant does not come back while it is being erased.
+  // Erased data cannot come back, so that a tenant cannot return while it is being erased.
   if (loadUnfinished(db, reapSubject(before.id)))
     throw new PlatformError('invalid_transition', 'This tenant is being erased.', { reason: 'being_reaped' });
   return before;

@@ -11,7 +11,7 @@ import type {
   PushTokenRecord,
   ScopeRecord,
   TenantRecord,
-} from '../declarations/index.ts';
+} from '../admin-operations.ts';
 
 const SLUGS = ['main', 'second'];
 

@@ -1,5 +1,4 @@
-/** Reaping a tenant, as far as the directory is concerned. What is done elsewhere: `host-admin-reap.ts`. */
-
+/** The directory's part in reaping a tenant. The effect outside it: `host-admin-reap.ts`. */
 import { PlatformError, type ScopeId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
@@ -15,8 +14,8 @@ import {
   tenantReapPlan,
 } from '../declarations/tenants.ts';
 import { logEnd } from '../lib/changes.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { type LongEndContext, longWork } from '../long-work/handlers.ts';
 import { requireNoWork } from '../long-work/operations.ts';
 import { auditedOperation, loadOperation, loadUnfinished } from '../long-work/store.ts';
@@ -24,16 +23,16 @@ import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
 import { countErasure, eraseConnection, eraseRest, eraseScope, planErasure } from './erasure.ts';
 import { requireTenant, type TenantRow, updateTenantStatus } from './store.ts';
 
-/** Everything that a reap needs to know, also after a restart. */
+/** The work of a reap, kept for a restart too. */
 export interface ReapWork {
   readonly tenant: string;
-  /** How it began: what there was to be erased. */
+  /** The counts at the beginning. */
   readonly counts: TenantErasure;
   /** Whether every scope is copied first. */
   readonly backup: boolean;
 }
 
-/** What it came to, elsewhere. */
+/** The result of the effect. */
 export interface ReapFacts {
   readonly backups: TenantReaped['backups'];
 }
@@ -44,7 +43,10 @@ export interface StoredCopy {
   readonly address: string;
 }
 
-/** The subject of a reap: while it is not finished, the tenant neither comes back nor is reaped a second time. */
+/** The field of the audit row with the addresses of the backups that stay. */
+const KEPT = 'kept';
+
+/** The subject of a reap: until its end the tenant can neither return nor be reaped again. */
 export function reapSubject(tenant: string): string {
   return `tenant:${tenant}`;
 }
@@ -53,7 +55,7 @@ export const tenantsReap = adminOperation({
   name: 'tenants.reap',
   summary: 'Erase a tenant that is being deleted, for good',
   description:
-    'Only from deleting. Every scope is erased in its application, host names come free, connections are revoked at their providers and removed with their credentials, push tokens, identities and entitlements end, and the keys of its persons are destroyed. A tombstone stays, so that its slug is never used again, and so do the logs. Backups of its scopes are deleted too; with backup they stay, every scope is copied once more, and nothing is erased unless all of them were. Work that failed on the way is taken up by calling this again.',
+    'Only from deleting. Every scope is erased in its application, host names come free, connections are revoked at their providers and removed with their credentials, push tokens, identities and entitlements end, and the keys of its persons are destroyed. A tombstone stays, so that its slug is never used again, and so do the logs. Backups of its scopes are deleted too; with backup they stay, every scope is copied once more, and nothing is erased unless all copies were made. A call after a failure resumes the work.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/reap',
@@ -112,7 +114,7 @@ export const reapTenant = /* @__PURE__ */ longWork<typeof tenantsReap, ReapWork,
   settle: (context, { tenant, counts }, { backups }) => {
     const { db } = context;
     const before = requireTenant(db, tenant);
-    // The rows of earlier attempts are written first, and the row of this end behind them.
+    // The rows of earlier attempts come before the row of this end.
     const revision = context.revision + supersedeEarlier(context, tenant);
     const nowMs = context.now();
     eraseRest(db, { tenant, revision, nowMs });
@@ -124,14 +126,14 @@ export const reapTenant = /* @__PURE__ */ longWork<typeof tenantsReap, ReapWork,
       audit: {
         target: targetOf(after),
         before: statusOf(before),
-        after: { ...statusOf(after), ...counts, kept: backups.map(({ address }) => address) },
+        after: { ...statusOf(after), ...counts, [KEPT]: backups.map(({ address }) => address) },
       },
       rerouted: true,
     };
   },
 });
 
-/** Attempts whose outcome nobody learned: what they may have left undone is done now. Answers how many there were. */
+/** Ends earlier attempts of unknown outcome, whose work is now done. Returns how many there were. */
 function supersedeEarlier(context: LongEndContext, tenant: string): number {
   const operation = loadUnfinished(context.db, reapSubject(tenant));
   if (!operation) throw new TypeError('a reap ends that is not there');
@@ -144,10 +146,10 @@ function supersedeEarlier(context: LongEndContext, tenant: string): number {
 export const EARLIER_ATTEMPTS = `SELECT o.sequence FROM open_intents o CROSS JOIN admin_log l ON l.sequence = o.sequence
    WHERE l.action = 'tenants.reap' AND l.tenant = ? AND o.sequence < ? ORDER BY o.sequence`;
 
-/** How many are handed out at a time. */
+/** The most rows of one answer. */
 const PAGE = 50;
 
-/** What the work asks of the directory on its way. */
+/** The methods of the unit that the effect calls on its way. */
 export const reapMethods = (context: UnitContext) => ({
   /** Scopes of a tenant that were not erased yet, by id. A query. */
   scopesToErase: ({
@@ -176,7 +178,7 @@ export const reapMethods = (context: UnitContext) => ({
     readonly scope: string;
   }): null => {
     const intent = loadOperation(context.db, run)?.intent;
-    if (intent === undefined) throw new TypeError('a scope is erased by nothing but a reap');
+    if (intent === undefined) throw new TypeError('only a reap erases a scope');
     requireScope(context.db, { tenant, scope });
     eraseScope(context.db, { scope, revision: intent, nowMs: context.now() });
     return null;

@@ -8,7 +8,7 @@ import type {
   OperationRecord,
   ScopeRecord,
   TenantRecord,
-} from '../declarations/index.ts';
+} from '../admin-operations.ts';
 
 type Status = TenantRecord['status'];
 const STATES: readonly Status[] = ['active', 'suspended', 'deleting', 'reaped'];

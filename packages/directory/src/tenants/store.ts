@@ -1,7 +1,6 @@
 /** The tenants in SQL. */
 import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
-import type { Actor } from '../actors.ts';
 import type { TenantRecord } from '../declarations/records.ts';
 import { beginsWith, type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 
@@ -77,7 +76,7 @@ export function renameTenant(db: SqlDatabase, row: TenantRow): void {
 }
 
 export interface TenantFilter extends PageRequest {
-  /** Only this one: what a builder may see. */
+  /** Only this tenant, for its builder. */
   readonly only?: string | undefined;
   readonly status?: string | undefined;
   readonly q?: string | undefined;
@@ -120,7 +119,7 @@ export function requireTenant(db: SqlDatabase, id: string): TenantRow {
   return row;
 }
 
-/** @throws PlatformError `not_found`, or `invalid_transition` for a tenant that takes nothing new. */
+/** @throws PlatformError `not_found`, or `invalid_transition` for a tenant that is not active. */
 export function requireActiveTenant(db: SqlDatabase, id: string): TenantRow {
   const row = requireTenant(db, id);
   if (row.status !== 'active')
@@ -130,7 +129,7 @@ export function requireActiveTenant(db: SqlDatabase, id: string): TenantRow {
   return row;
 }
 
-/** @throws PlatformError `not_found`, or `invalid_transition` for a tenant that is on its way out, or gone. */
+/** @throws PlatformError `not_found`, or `invalid_transition` for a tenant that is being deleted or was reaped. */
 export function requireOpenTenant(db: SqlDatabase, id: string): TenantRow {
   const row = requireTenant(db, id);
   if (row.status === 'deleting' || row.status === 'reaped')
@@ -140,19 +139,10 @@ export function requireOpenTenant(db: SqlDatabase, id: string): TenantRow {
   return row;
 }
 
-/**
- * A builder acts for a tenant that is active, or not at all.
- * @throws PlatformError `forbidden`, reason `tenant_not_active`.
- */
-export function requireActingTenant(db: SqlDatabase, actor: Actor): void {
-  if (actor.kind !== 'builder' || loadTenant(db, actor.tenant)?.status === 'active') return;
-  throw new PlatformError('forbidden', 'Your tenant is not active.', { reason: 'tenant_not_active' });
-}
-
 function beginning(q: string): Statement {
   const slug = beginsWith('slug', q.toLowerCase());
   const name = beginsWith('folded_name', foldName(q));
-  // Two index ranges joined by their ids; an OR between the columns would have the planner walk the whole table.
+  // Two index ranges joined by their ids: an OR between the columns would make the planner scan the whole table.
   return {
     sql: `id IN (SELECT id FROM tenants WHERE ${slug.sql} UNION ALL SELECT id FROM tenants WHERE ${name.sql})`,
     params: [...slug.params, ...name.params],

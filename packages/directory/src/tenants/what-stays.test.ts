@@ -7,7 +7,7 @@ import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted } from '../../test/registry.ts';
 import { staffMember } from '../../test/staff.ts';
-import type { OperationRecord, ScopeRecord, TenantRecord } from '../declarations/index.ts';
+import type { OperationRecord, ScopeRecord, TenantRecord } from '../admin-operations.ts';
 import type { TenantReapPlan } from '../declarations/tenants.ts';
 import { directoryUnit } from '../unit.ts';
 

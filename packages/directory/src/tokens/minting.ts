@@ -1,12 +1,22 @@
-/** How a token of any kind is made and revoked, inside the transaction of whoever asks for it, who writes the log row. */
-import { ID_PREFIXES, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
+/**
+ * Makes, replaces and revokes tokens of any kind, in the transaction of the operation, which writes the row of the log.
+ */
+import { ID_PREFIXES, PlatformError, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import type { AuditEntry } from '../lib/handlers.ts';
-import type { TokenOwner } from './owner.ts';
-import { hashSecret, mintSecret, type TokenKind } from './secret.ts';
-import { insertToken, revokeTokenRow, type TokenRow } from './store.ts';
+import { hashSecret, mintSecret, type TokenKind } from '../access/secret.ts';
+import type { StaffRole } from '../declarations/staff.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import type { AuditEntry, Change, ChangeContext } from '../lib/handlers.ts';
+import { insertToken, retireTokenRow, revokeTokenRow, type TokenRow } from './store.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The member of the roster whose rights a token has. The id of a removed member is never used again, nor are its tokens. */
+export interface TokenOwner {
+  readonly id: string;
+  readonly role: StaffRole;
+}
 
 export interface TokenOrder {
   readonly kind: TokenKind;
@@ -14,10 +24,10 @@ export interface TokenOrder {
   readonly tenant: TenantId | null;
   readonly days: number;
   readonly createdBy: string;
-  /** Whose rights a service token has. Default: nobody owns it, and it may do everything. */
+  /** The owner of a service token. Default: none, and the token may do everything. */
   readonly owner?: TokenOwner | null;
   readonly revision: number;
-  /** It works until then at most, in milliseconds since the epoch. Default: as many days as were ordered. */
+  /** The latest end, in milliseconds since the epoch. Default: the number of days decides. */
   readonly notAfterMs?: number;
 }
 
@@ -47,7 +57,64 @@ export function mintToken(
   return { row, secret };
 }
 
-/** Revokes a token and answers what to log, or null when it was revoked already. */
+export interface RotationOrder {
+  readonly before: TokenRow;
+  readonly overlapHours: number;
+  readonly expiresInDays: number;
+  readonly createdBy: string;
+  /** The owner of the successor of a service token. Default: none. */
+  readonly owner?: TokenOwner | null;
+  readonly ifMatch: string | undefined;
+  /** True where the successor must not outlive the token that it replaces. */
+  readonly isBounded: boolean;
+}
+
+/**
+ * Makes the successor of a token. Both work for the overlap, so that a program can change over without a moment in which
+ * neither works.
+ * @throws PlatformError `conflict`, reason `token_not_working`, for a revoked or expired token; `precondition_failed`.
+ */
+export function rotateToken<T>(
+  context: ChangeContext,
+  { before, overlapHours, expiresInDays, createdBy, owner = null, ifMatch, isBounded }: RotationOrder,
+  recordOf: (row: TokenRow) => T,
+): Change<{ token: T; secret: string; replaced: T }> {
+  const nowMs = context.now();
+  requireMatch(ifMatch, String(before.revision));
+  if (before.revokedAtMs !== null || before.expiresAtMs <= nowMs)
+    throw new PlatformError('conflict', 'This token works no more. Create another one.', {
+      reason: 'token_not_working',
+    });
+  const { row, secret } = mintToken(context, {
+    kind: before.kind,
+    name: before.name,
+    tenant: before.tenant,
+    days: expiresInDays,
+    createdBy,
+    owner,
+    revision: context.revision,
+    ...(isBounded ? { notAfterMs: before.expiresAtMs } : {}),
+  });
+  const replaced: TokenRow = {
+    ...before,
+    expiresAtMs: Math.min(before.expiresAtMs, nowMs + overlapHours * HOUR_MS),
+    revision: context.revision,
+  };
+  retireTokenRow(context.db, replaced);
+  return {
+    status: 201,
+    value: { token: recordOf(row), secret, replaced: recordOf(replaced) },
+    etag: String(row.revision),
+    audit: {
+      target: targetOf(row),
+      before: { token: before.id, ...auditFields(before) },
+      after: { token: row.id, ...auditFields(row), replaced: auditFields(replaced) },
+    },
+    shownOnce: `This token was replaced by an earlier call with this key, and the new secret was shown then. Revoke ${row.id} and replace ${before.id} once more with a new key.`,
+  };
+}
+
+/** Revokes a token. Returns the row to log, or null for a token that was revoked before. */
 export function revokeToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
   if (before.revokedAtMs !== null) return null;
   const after: TokenRow = { ...before, revokedAtMs: context.now(), revision };

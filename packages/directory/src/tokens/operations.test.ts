@@ -1,7 +1,7 @@
 /** Tokens: shown once, stored as a hash, and worth nothing as soon as they should be. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { PushTokenRecord } from '../declarations/index.ts';
+import type { PushTokenRecord } from '../admin-operations.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -1,6 +1,4 @@
-/** What can be done with push tokens, and the service tokens that the operator's wiring makes. */
-
-import type { TokenId } from '@freehold/contracts';
+/** The operations of push tokens, and the feature of all tokens. */
 import {
   ID_PREFIXES,
   idSchema,
@@ -8,22 +6,29 @@ import {
   pageOf,
   pageQuery,
   type TenantId,
+  type TokenId,
   tenantId,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { pushTokenRecord } from '../declarations/records.ts';
-import { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from '../declarations/token-days.ts';
-import { rotation } from '../declarations/token-rotation.ts';
+import { PUSH_TOKEN_DAYS_DEFAULT, rotation, TOKEN_DAYS_MAX } from '../declarations/tokens.ts';
+import { requireMatch } from '../lib/conditions.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
-import { loadTenant, requireActiveTenant } from '../tenants/store.ts';
-import { auditFields, mintToken, revokeToken, targetOf } from './minting.ts';
-import { rightsOf } from './owner.ts';
-import { rotateToken } from './rotation.ts';
-import { listPushTokens, loadToken, loadTokenByHash, pushTokenOfRow, type TokenRow } from './store.ts';
+import { requireActiveTenant } from '../tenants/store.ts';
+import { auditFields, mintToken, revokeToken, rotateToken, targetOf } from './minting.ts';
+import { tokenMigrations } from './schema.ts';
+import {
+  createServiceToken,
+  dropServiceToken,
+  readServiceTokens,
+  rotateServiceToken,
+} from './service-operations.ts';
+import { serviceTokenMethods } from './service-tokens.ts';
+import { listPushTokens, loadToken, pushTokenOfRow, type TokenRow } from './store.ts';
 
 const tag = 'Push tokens';
 
@@ -46,7 +51,7 @@ export const pushTokensList = adminOperation({
   audit: 'none',
 });
 
-export const readPushTokens = /* @__PURE__ */ read(pushTokensList, ({ db }, { query }) => ({
+const readPushTokens = /* @__PURE__ */ read(pushTokensList, ({ db }, { query }) => ({
   value: listPushTokens(db, query),
 }));
 
@@ -74,7 +79,7 @@ export const pushTokensCreate = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition'],
 });
 
-export const createPushToken = /* @__PURE__ */ change(pushTokensCreate, (context, { body, actor }) => {
+const createPushToken = /* @__PURE__ */ change(pushTokensCreate, (context, { body, actor }) => {
   requireActiveTenant(context.db, body.tenant);
   const { row, secret } = mintToken(context, {
     kind: 'push',
@@ -97,7 +102,7 @@ export const pushTokensRotate = adminOperation({
   name: 'push-tokens.rotate',
   summary: 'Replace a push token, with an overlap',
   description:
-    'Makes a token of the same name for the same tenant. The one that it replaces goes on working for the overlap. Where a builder does it, the new token works for no longer than the old one did.',
+    'Makes a token of the same name for the same tenant. The replaced token goes on working for the overlap. A token that a builder makes works for no longer than the replaced one.',
   tag,
   method: 'POST',
   path: '/push-tokens/:token/rotate',
@@ -117,7 +122,7 @@ export const pushTokensRotate = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const rotatePushToken = /* @__PURE__ */ change(
+const rotatePushToken = /* @__PURE__ */ change(
   pushTokensRotate,
   (context, { params, body, actor, ifMatch }) => {
     const before = requirePushToken(context.db, params.token, actor);
@@ -144,14 +149,11 @@ export const pushTokensRevoke = adminOperation({
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });
 
-export const revokePushToken = /* @__PURE__ */ change(
-  pushTokensRevoke,
-  (context, { params, actor, ifMatch }) => {
-    const before = requirePushToken(context.db, params.token, actor);
-    requireMatch(ifMatch, String(before.revision));
-    return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
-  },
-);
+const revokePushToken = /* @__PURE__ */ change(pushTokensRevoke, (context, { params, actor, ifMatch }) => {
+  const before = requirePushToken(context.db, params.token, actor);
+  requireMatch(ifMatch, String(before.revision));
+  return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+});
 
 function requirePushToken(
   db: SqlDatabase,
@@ -164,20 +166,17 @@ function requirePushToken(
   throw new PlatformError('not_found', 'There is no such push token.', { reason: 'unknown_token' });
 }
 
-/** The actor behind a secret's hash with the rights it has at this moment, or null. */
-export function findTokenActor(
-  db: SqlDatabase,
-  { hash, nowMs }: { readonly hash: string; readonly nowMs: number },
-): { readonly actor: Actor; readonly lastUsedAtMs: number | null } | null {
-  const row = loadTokenByHash(db, hash);
-  if (!row || row.revokedAtMs !== null || row.expiresAtMs <= nowMs) return null;
-  const { id, name, lastUsedAtMs } = row;
-  // A token never exceeds its owner's present rights: those of somebody who left the staff are none.
-  if (row.tenant === null) {
-    const rights = rightsOf(row);
-    return rights && { actor: { kind: 'service', id, name, ...rights }, lastUsedAtMs };
-  }
-  // Neither has a suspended tenant any.
-  if (loadTenant(db, row.tenant)?.status !== 'active') return null;
-  return { actor: { kind: 'builder', id, name, tenant: row.tenant }, lastUsedAtMs };
-}
+export const tokensFeature = /* @__PURE__ */ defineFeature({
+  operations: [
+    readPushTokens,
+    readServiceTokens,
+    createPushToken,
+    rotatePushToken,
+    revokePushToken,
+    createServiceToken,
+    rotateServiceToken,
+    dropServiceToken,
+  ],
+  migrations: [tokenMigrations],
+  methods: serviceTokenMethods,
+});

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, SERVICE } from '../../test/platform.ts';
 import { sessionOf, staffMember } from '../../test/staff.ts';
-import type { BackupRecord, ServiceTokenRecord } from '../declarations/index.ts';
+import type { BackupRecord, ServiceTokenRecord } from '../admin-operations.ts';
 import { directoryUnit } from '../unit.ts';
 
 type Made = { token: ServiceTokenRecord; secret: string };

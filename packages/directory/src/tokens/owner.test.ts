@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
 import { sessionOf, staffMember, staffToken } from '../../test/staff.ts';
-import type { Actor } from '../actors.ts';
-import type { ServiceTokenRecord, StaffRole } from '../declarations/index.ts';
+import type { Actor } from '../access/actors.ts';
+import type { ServiceTokenRecord, StaffRole } from '../admin-operations.ts';
 
 type Made = { token: ServiceTokenRecord; secret: string };
 

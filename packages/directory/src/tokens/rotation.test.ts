@@ -1,7 +1,7 @@
 /** Service tokens over the API, and the replacement of tokens with an overlap. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
-import type { PushTokenRecord, ServiceTokenRecord } from '../declarations/index.ts';
+import type { PushTokenRecord, ServiceTokenRecord } from '../admin-operations.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,10 +1,10 @@
-/** What the table of tokens was given since it was made. It is numbered by itself, beside the directory's own. */
+/** The later changes of the table of tokens, numbered apart from the directory's own. */
 import type { Migration } from '@freehold/store';
 
 /**
- * Gives each service token without an owner the one of whoever made it: a member of the staff, or whoever owns the token
- * that made it. Those of the operator's own wiring keep none. A restored backup may be older than owners and needs it
- * again. It is part of a migration, so that it stays as it is.
+ * Gives each service token without an owner that of its maker: a member of the staff, or the owner of the token that made
+ * it. Tokens of the operator's own wiring keep none. A restored backup may be older than owners and needs it again. It is
+ * part of a migration and never changes.
  */
 export const OWNERS_FROM_MAKERS = `
     WITH RECURSIVE made (id, owner) AS (

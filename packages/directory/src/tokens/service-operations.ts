@@ -1,19 +1,20 @@
-/** What can be done with service tokens over the API. The operator's own wiring makes the first: `service-tokens.ts`. */
-
-import type { TokenId } from '@freehold/contracts';
-import { ID_PREFIXES, idSchema, PlatformError, pageOf, pageQuery } from '@freehold/contracts';
+/** The operations of service tokens. The operator's own wiring makes the first one: `service-tokens.ts`. */
+import { ID_PREFIXES, idSchema, PlatformError, pageOf, pageQuery, type TokenId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
+import type { Actor } from '../access/actors.ts';
+import { memberBehind } from '../access/admission.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { serviceTokenRecord } from '../declarations/service-tokens.ts';
 import { STAFF_PREFIX } from '../declarations/staff.ts';
-import { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from '../declarations/token-days.ts';
-import { rotation } from '../declarations/token-rotation.ts';
+import {
+  PUSH_TOKEN_DAYS_DEFAULT,
+  rotation,
+  serviceTokenRecord,
+  TOKEN_DAYS_MAX,
+} from '../declarations/tokens.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
-import { auditFields, mintToken, revokeToken, targetOf } from './minting.ts';
-import { ownerOfMade } from './owner.ts';
-import { rotateToken } from './rotation.ts';
+import { auditFields, mintToken, revokeToken, rotateToken, type TokenOwner, targetOf } from './minting.ts';
 import { listServiceTokens, loadToken, serviceTokenOfRow, type TokenRow } from './store.ts';
 
 const tag = 'Service tokens';
@@ -28,7 +29,7 @@ export const serviceTokensList = adminOperation({
   name: 'service-tokens.list',
   summary: 'List the service tokens',
   description:
-    'Suspended, expired and revoked ones stay listed. A secret is never shown again. Asked with an owner, it shows what stops working when that member is removed from the staff.',
+    'Suspended, expired and revoked ones stay listed. A secret is never shown again. With an owner, the list shows the tokens that stop working when that member is removed from the staff.',
   tag,
   method: 'GET',
   path: '/service-tokens',
@@ -52,7 +53,7 @@ export const serviceTokensCreate = adminOperation({
   name: 'service-tokens.create',
   summary: 'Create a service token',
   description:
-    "It belongs to the member of the staff who makes it, or to the owner of the service token that makes it. Whoever has it may do what its owner may at that moment, about every tenant, and nothing once the owner left the staff. One that the operator's own token makes has no owner and may do everything. The secret is shown in this answer and never again: a replay with the same idempotency key is a conflict (reason secret_shown_once) that names the token, so that it can be revoked.",
+    "It belongs to the member of the staff who makes it, or to the owner of the service token that makes it. It may do what its owner may at that moment, for every tenant, and nothing once the owner left the staff. A token that the operator's own token makes has no owner and may do everything. The secret is shown in this answer and never again: a replay with the same idempotency key is a conflict (reason secret_shown_once) that names the token, so that it can be revoked.",
   tag,
   method: 'POST',
   path: '/service-tokens',
@@ -92,7 +93,7 @@ export const serviceTokensRotate = adminOperation({
   name: 'service-tokens.rotate',
   summary: 'Replace a service token, with an overlap',
   description:
-    'Makes a token of the same name, which belongs to whoever asks: so an admin takes over the token of somebody else, also a suspended one. The one that it replaces goes on working for the overlap, so that what uses it can be changed meanwhile.',
+    'Makes a token of the same name, which belongs to the caller: so an admin takes over the token of another member, also a suspended one. The replaced token goes on working for the overlap, so that its users can be changed over meanwhile.',
   tag,
   method: 'POST',
   path: '/service-tokens/:token/rotate',
@@ -116,7 +117,7 @@ export const rotateServiceToken = /* @__PURE__ */ change(
         before: requireServiceToken(context.db, params.token),
         ...body,
         createdBy: actor.id,
-        // Whoever replaces a token takes it over, also from somebody who left.
+        // The caller takes the token over, also from a member who left.
         owner: ownerOfMade(actor),
         ifMatch,
         isBounded: false,
@@ -129,7 +130,7 @@ export const serviceTokensRevoke = adminOperation({
   name: 'service-tokens.revoke',
   summary: 'Revoke a service token',
   description:
-    'It stops working at once, also when it is the one that asks. Revoking it again changes nothing.',
+    'It stops working at once, also when it is the token of this call. Revoking it again changes nothing.',
   tag,
   method: 'DELETE',
   path: '/service-tokens/:token',
@@ -157,4 +158,20 @@ function requireServiceToken(db: SqlDatabase, id: string): TokenRow {
   const row = loadToken(db, id);
   if (row?.kind === 'service') return row;
   throw new PlatformError('not_found', 'There is no such service token.', { reason: 'unknown_token' });
+}
+
+/**
+ * The owner of a service token that this actor makes: the member of the roster, or the owner of the token that makes it. So
+ * a member who left, or has another role, cannot go on through a token that they made. Null for the operator's own tokens
+ * and for staff of the wiring's own roster.
+ * @throws PlatformError `forbidden` for an actor without a role of the staff: a token without an owner may do everything.
+ */
+export function ownerOfMade(actor: Actor): TokenOwner | null {
+  if (actor.kind === 'builder' || actor.kind === 'vertical')
+    throw new PlatformError('forbidden', 'Only staff of this platform have service tokens.', {
+      reason: 'staff_only',
+    });
+  const id = memberBehind(actor);
+  if (id === null || !('role' in actor) || actor.role === undefined) return null;
+  return { id, role: actor.role };
 }

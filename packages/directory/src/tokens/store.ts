@@ -1,13 +1,12 @@
 /** Push tokens and service tokens in SQL. Of a secret only its hash and its two ends are kept. */
 import { cutPage, type Page, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
+import { TOKEN_PREFIXES, type TokenKind } from '../access/secret.ts';
 import type { PushTokenRecord } from '../declarations/records.ts';
-import type { ServiceTokenRecord } from '../declarations/service-tokens.ts';
 import type { StaffRole } from '../declarations/staff.ts';
+import type { ServiceTokenRecord } from '../declarations/tokens.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
-import { rightsOf } from './owner.ts';
 import { OWNERS_FROM_MAKERS } from './schema.ts';
-import { TOKEN_PREFIXES, type TokenKind } from './secret.ts';
 
 export const tokensMigration: Migration = {
   version: 5,
@@ -38,9 +37,6 @@ const COLUMNS = `id, kind, name, tenant, last4, created_by AS createdBy, owner,
   (SELECT role FROM staff WHERE staff.id = tokens.owner AND staff.tenant IS NULL) AS ownerRole, created_at AS createdAtMs,
   expires_at AS expiresAtMs, last_used_at AS lastUsedAtMs, revoked_at AS revokedAtMs, revision`;
 
-/** How exact the time of last use is: one write a minute at most, however busy the token. */
-export const LAST_USE_STEP_MS = 60_000;
-
 export interface TokenRow {
   readonly id: TokenId;
   readonly kind: TokenKind;
@@ -49,9 +45,9 @@ export interface TokenRow {
   readonly tenant: TenantId | null;
   readonly last4: string;
   readonly createdBy: string;
-  /** The member of the staff whose rights a service token has, still on the roster or not; null where nobody owns it. */
+  /** The member of the staff whose rights a service token has, on the roster or not; null without an owner. */
   readonly owner: string | null;
-  /** The owner's role at this moment; null also where the owner left the staff. */
+  /** The owner's role at this moment; null also for an owner who left the staff. */
   readonly ownerRole: StaffRole | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
@@ -62,10 +58,6 @@ export interface TokenRow {
 
 export function loadToken(db: SqlDatabase, id: string): TokenRow | undefined {
   return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE id = ?`, id);
-}
-
-export function loadTokenByHash(db: SqlDatabase, hash: string): TokenRow | undefined {
-  return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, hash);
 }
 
 /** The operator's own service token of this name that works the longest, or undefined when none works. */
@@ -119,16 +111,6 @@ export function retireTokenRow(db: SqlDatabase, row: TokenRow): void {
   );
 }
 
-/** Notes that a token was used, unless that was noted less than a minute ago. */
-export function touchTokenRow(db: SqlDatabase, id: string, atMs: number): void {
-  db.run(
-    'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)',
-    atMs,
-    id,
-    atMs - LAST_USE_STEP_MS,
-  );
-}
-
 export interface PushTokenFilter extends PageRequest {
   readonly tenant?: string | undefined;
 }
@@ -176,12 +158,12 @@ export function listServiceTokens(
   return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, recordOf);
 }
 
-/** Owners for the tokens of a backup that is older than owners: without one they would be the operator's own. */
+/** Gives owners to the tokens of a backup from before owners. Without one they would be the operator's own. */
 export function deriveOwners(db: SqlDatabase): void {
   db.run(OWNERS_FROM_MAKERS);
 }
 
-/** How many service tokens of a member's work at this moment. */
+/** Counts the service tokens of a member that work at this moment. */
 export function countWorkingTokensOf(
   db: SqlDatabase,
   { owner, nowMs }: { readonly owner: string; readonly nowMs: number },
@@ -202,7 +184,7 @@ export function serviceTokenOfRow(row: TokenRow, nowMs: number): ServiceTokenRec
 function statusOf(row: TokenRow, nowMs: number): ServiceTokenRecord['status'] {
   if (row.revokedAtMs !== null) return 'revoked';
   if (row.expiresAtMs <= nowMs) return 'expired';
-  return rightsOf(row) === null ? 'suspended' : 'active';
+  return row.owner !== null && row.ownerRole === null ? 'suspended' : 'active';
 }
 
 /** @throws TypeError for a service token, which has no tenant to show. */
@@ -211,7 +193,7 @@ export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
   return { ...shownOfRow(row), tenant: row.tenant };
 }
 
-/** What is shown of a token of either kind. */
+/** The shown fields of a token of either kind. */
 function shownOfRow(row: TokenRow): Omit<PushTokenRecord, 'tenant'> {
   return {
     id: row.id,

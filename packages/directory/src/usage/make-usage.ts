@@ -5,7 +5,7 @@ import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { count, covered, query, tag } from '../declarations/usage.ts';
-import { found, type Performers } from '../lib/host-admin-performers.ts';
+import { found, type Performers } from '../lib/performers.ts';
 import { type CollectDeps, type CollectedUsage, makeCollect } from './collect.ts';
 import type { UsageFold } from './fold-store.ts';
 import { usdText, usdWithMargin } from './money.ts';

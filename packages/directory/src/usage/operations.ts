@@ -2,7 +2,7 @@
 import { type Page, pageOf } from '@freehold/contracts';
 import type { Migration, UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { covered, type MeterName, meterRecord, query, tag } from '../declarations/usage.ts';
 import { defineFeature } from '../lib/feature.ts';

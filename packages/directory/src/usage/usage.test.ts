@@ -8,7 +8,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { PLATFORM_SECRET } from '../../test/vertical-double.ts';
-import type { MeterRecord, ModelUsageRecord, OpsFailureRecord, ScopeRecord } from '../declarations/index.ts';
+import type { MeterRecord, ModelUsageRecord, OpsFailureRecord, ScopeRecord } from '../admin-operations.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -10,7 +10,7 @@ import {
   promote,
   register,
 } from '../../test/registry.ts';
-import { adminOperations, type ChannelRecord } from '../declarations/index.ts';
+import { adminOperations, type ChannelRecord } from '../admin-operations.ts';
 
 async function openApp(options: Parameters<typeof openPlatform>[0] = {}) {
   const platform = await openPlatform(options);

@@ -2,9 +2,8 @@
 import { PlatformError, slug, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor } from '../actors.ts';
-import { adminOperation } from '../declarations/admin-operation.ts';
-import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
+import type { Actor } from '../access/actors.ts';
+import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { ChannelRecord } from '../declarations/vertical-records.ts';
 import {
   channelName,
@@ -13,8 +12,8 @@ import {
   versionRecord,
 } from '../declarations/vertical-records.ts';
 import { acknowledgeMigrations, params, tag, versionChoice } from '../declarations/verticals.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeContext, delegated, planned, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
 import { changesAgainstServing, requireServable } from './reviews.ts';
 import {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { makeMemoryRuntime } from '../../test/memory-runtime.ts';
 import { type CallParts, openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { manifestOf } from '../../test/registry.ts';
-import type { AdminResult, OperationEvent } from '../actors.ts';
-import type { DeployStep, VersionRecord } from '../declarations/index.ts';
+import type { AdminResult, OperationEvent } from '../access/actors.ts';
+import type { DeployStep, VersionRecord } from '../admin-operations.ts';
 
 const TYPE = 'application/javascript+module';
 const MODULES = [

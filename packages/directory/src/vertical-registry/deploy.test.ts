@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, makeRuntimeDouble, manifestOf, migrationOf, promote } from '../../test/registry.ts';
-import type { VersionRecord } from '../declarations/index.ts';
+import type { VersionRecord } from '../admin-operations.ts';
 
 const file = (name: string, text: string) => ({
   name,

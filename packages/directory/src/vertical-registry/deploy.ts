@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson, PlatformError, type VerticalManifest } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type Deployment, deployment, versionParts } from '../declarations/vertical-records.ts';
 import {

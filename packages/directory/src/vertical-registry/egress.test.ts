@@ -10,7 +10,7 @@ import {
   quietEgress,
   register,
 } from '../../test/registry.ts';
-import type { EgressReport } from '../declarations/index.ts';
+import type { EgressReport } from '../admin-operations.ts';
 import type { EgressObserver } from './egress.ts';
 
 type Query = Parameters<EgressObserver['observed']>[0];

@@ -2,7 +2,7 @@
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type EgressReport, egressReport } from '../declarations/vertical-records.ts';
 import { params, tag } from '../declarations/verticals.ts';

@@ -1,11 +1,11 @@
 /** The registry's part of the directory's unit: its operations, tables and methods. */
 import type { UnitContext } from '@freehold/store';
-import type { Actor, AdminCall } from '../actors.ts';
+import type { Actor, AdminCall } from '../access/actors.ts';
+import { requireActingTenant } from '../access/callers.ts';
 import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes.ts';
 import { defineFeature } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import { requireActingTenant } from '../tenants/store.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
 import { planPromotion, promoteVersion, readChannels } from './channels.ts';
 import { deployVersion } from './deploy.ts';

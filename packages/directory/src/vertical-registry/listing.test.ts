@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, promote } from '../../test/registry.ts';
-import type { ListingRecord, ScopeRecord } from '../declarations/index.ts';
+import type { ListingRecord, ScopeRecord } from '../admin-operations.ts';
 
 async function openApp() {
   const platform = await openPlatform();

@@ -4,10 +4,14 @@ import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { params, tag } from '../declarations/vertical-listings.ts';
-import type { ListingRecord, ListingTier } from '../declarations/vertical-records.ts';
-import { listingRecord, listingTier } from '../declarations/vertical-records.ts';
+import {
+  type ListingRecord,
+  type ListingTier,
+  listingRecord,
+  listingTier,
+} from '../declarations/vertical-records.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
 import { requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
 

@@ -1,13 +1,13 @@
 /** Wires the registry: the work around the directory's own transactions, the routes, and the version that serves. */
 import type { SnapshotRecord } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
 import type { LogHead } from '../declarations/records.ts';
-import type { VerticalGateway } from '../gateway.ts';
-import type { HostRoute, RoutesChange } from '../host-admin.ts';
+import type { HostRoute } from '../hostnames/store.ts';
 import type { ChangeInput, ChangeOutcome } from '../lib/changes.ts';
-import type { CallOf, WiringFacts } from '../lib/handlers.ts';
-import { found, type Performers } from '../lib/host-admin-performers.ts';
+import type { CallOf, RoutesChange, WiringFacts } from '../lib/handlers.ts';
+import { found, type Performers } from '../lib/performers.ts';
+import type { VerticalGateway } from '../verticals/gateway.ts';
 import { isKnownVertical } from '../verticals/reach.ts';
 import type { BuiltIn } from './built-in.ts';
 import { type EgressDeps, readEgress } from './egress.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import { admitted, manifestOf, promote } from '../../test/registry.ts';
-import type { VerticalRecord } from '../declarations/index.ts';
+import type { VerticalRecord } from '../admin-operations.ts';
 
 const create = (platform: Platform, body: Record<string, unknown>, as = STAFF) =>
   platform.call('verticals.create', { body, as });

@@ -9,13 +9,13 @@ import {
   tenantId,
 } from '@freehold/contracts';
 import { z } from 'zod';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type InstanceRecord, instanceRecord, verticalRecord } from '../declarations/vertical-records.ts';
 import { name, params, tag } from '../declarations/verticals.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
 import {
   insertVertical,

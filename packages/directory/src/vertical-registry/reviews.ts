@@ -4,7 +4,7 @@
  */
 import { type PermissionChange, PlatformError, permissionDiff } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import type { DeclaredMigration, VersionChanges } from '../declarations/vertical-records.ts';
 import { loadContent, loadVersion, type VersionContent, type VersionRow } from './versions-store.ts';
 import type { VerticalRow } from './verticals-store.ts';

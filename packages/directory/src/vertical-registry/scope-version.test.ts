@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, type STAFF } from '../../test/platform.ts';
 import { admitted, manifestOf, migrationOf, promote, register } from '../../test/registry.ts';
-import type { ScopeRecord, ScopeVersionRecord, VerticalRecord } from '../declarations/index.ts';
+import type { ScopeRecord, ScopeVersionRecord, VerticalRecord } from '../admin-operations.ts';
 
 async function openScope() {
   const platform = await openPlatform({ versionOf: () => '0.0.0' });

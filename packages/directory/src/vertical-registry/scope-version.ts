@@ -3,10 +3,10 @@ import { PlatformError, scopeId, tenantId, toTimestamp } from '@freehold/contrac
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { type ScopeVersionRecord, scopeVersionRecord } from '../declarations/scope-version.ts';
+import { type ScopeVersionRecord, scopeVersionRecord } from '../declarations/scopes.ts';
 import { versionChoice } from '../declarations/verticals.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { type CallOf, type ChangeHandler, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow } from '../scopes/store.ts';
 import { notAdmitted, requireCompiledIn } from './reviews.ts';

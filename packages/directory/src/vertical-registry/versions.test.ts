@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, DIGEST, manifestOf, migrationOf, promote, register } from '../../test/registry.ts';
-import type { VersionDetail, VersionRecord, VersionStatus, VersionVerdict } from '../declarations/index.ts';
+import type { VersionDetail, VersionRecord, VersionStatus, VersionVerdict } from '../admin-operations.ts';
 
 /** A tenant with a vertical of its own. */
 async function openApp() {

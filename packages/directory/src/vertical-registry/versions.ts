@@ -13,9 +13,10 @@ import {
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import type { VersionStatus, VersionVerdict } from '../declarations/vertical-records.ts';
 import {
   bundleDigest,
+  type VersionStatus,
+  type VersionVerdict,
   versionDetail,
   versionId,
   versionNumber,
@@ -25,8 +26,8 @@ import {
   versionVerdict,
 } from '../declarations/vertical-records.ts';
 import { params, tag } from '../declarations/verticals.ts';
+import { requireMatch } from '../lib/conditions.ts';
 import { type CallOf, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
-import { requireMatch } from '../lib/preconditions.ts';
 import { archiveScript } from '../service-refs/script-names.ts';
 import { targetOf } from './operations.ts';
 import { changesAgainstServing, requireCompiledIn, reviewerOf, staffReviewRequired } from './reviews.ts';

@@ -1,7 +1,7 @@
 /** The verticals in SQL. */
 import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { Actor } from '../actors.ts';
+import type { Actor } from '../access/actors.ts';
 import type { ListingTier, VerticalRecord } from '../declarations/vertical-records.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@freehold/contracts';
 import type { z } from 'zod';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { BoundVertical, VerticalGateway } from '../gateway.ts';
+import type { BoundVertical, VerticalGateway } from './gateway.ts';
 import { ForwardedProblem, type Unanswered } from './outcome.ts';
 import { noVertical } from './reach.ts';
 

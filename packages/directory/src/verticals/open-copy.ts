@@ -10,7 +10,6 @@ import {
   type ScopeRef,
 } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { BoundVertical } from '../gateway.ts';
 import {
   bounded,
   type Deadline,
@@ -24,6 +23,7 @@ import {
   VERTICAL_TIMEOUT_MS,
   type VerticalAccess,
 } from './client.ts';
+import type { BoundVertical } from './gateway.ts';
 import { noVertical } from './reach.ts';
 
 const FOREIGN = 'The application answered something that is not part of its contract.';

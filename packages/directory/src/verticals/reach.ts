@@ -1,6 +1,6 @@
 /** Looks up what answers for a vertical: a bound worker, a co-located host, or neither (spec 7.5). */
 import { PlatformError } from '@freehold/contracts';
-import type { BoundVertical, VerticalGateway } from '../gateway.ts';
+import type { BoundVertical, VerticalGateway } from './gateway.ts';
 
 /** Whether a worker or a host answers for a vertical. */
 export function isKnownVertical(gateway: VerticalGateway, vertical: string): boolean {

@@ -1,5 +1,5 @@
 /** Prepares the audited changes without an admin operation: requests to the platform itself, and its scheduled work. */
-import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/declarations/index.ts';
+import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/admin-operations.ts';
 import { staffToken } from '../../../../packages/directory/test/staff.ts';
 import { type ActName, beginConsent, endConsent, signIn, sweepBackups } from '../acts.ts';
 import { ask, type Bench, type Deed } from '../bench.ts';

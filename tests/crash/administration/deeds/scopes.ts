@@ -1,5 +1,5 @@
 /** Mutations of scopes: their states, their copies, and calls to their applications. */
-import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/declarations/index.ts';
+import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/admin-operations.ts';
 import { ask, type Bench, type CallParts, type Deed } from '../bench.ts';
 import { noBackupFile, noRow, noRowIn, noUnit, row, rowIn, THIS_REQUEST } from '../conditions.ts';
 import { newScope, newTenant } from './tenants.ts';
