@@ -127,7 +127,7 @@ export const DIRECTORY: readonly Mutant[] = [
     claim: 'A replay of an admin call acts again.',
     file: `${src}/lib/changes.ts`,
     find: '  if (recalled.stored) return replay(context, recalled.stored);\n  const change = ',
-    replace: '  return finalize',
+    replace: '  const change = ',
     killer: inNode(`${src}/lib/idempotency.test.ts`, 'a replay gets the first answer, does nothing'),
   },
   {
