@@ -86,7 +86,7 @@ describe('a reader of the guide sees what it says', () => {
     const [answer = ''] = output.split('\n');
     expect(JSON.parse(answer)).toMatchObject({ status: 'broken', firstBad: { reason: 'tail_missing' } });
     expect([code, output]).toEqual([1, expect.stringContaining('tail_missing at row')]);
-    expect(markdown).toContain('`broken` names the first row that does not fit; `tail_missing`');
+    expect(markdown).toContain('| `tail_missing`');
   });
 });
 

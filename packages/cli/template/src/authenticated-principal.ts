@@ -1,6 +1,6 @@
 /**
- * Sign-in. As scaffolded, everything under `/api` is 401 until you decide how people sign in. To let people in, delete
- * everything above the dashed line and uncomment everything below it.
+ * Sign-in. As scaffolded, everything under `/api` is 401 until you decide how people sign in. To let people in,
+ * delete everything above the dashed line and uncomment everything below it.
  */
 import type { PrincipalId } from '@freehold/contracts';
 import type { AppContext, Services } from './env.ts';
