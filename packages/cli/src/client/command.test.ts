@@ -35,6 +35,7 @@ test('D-09: the address of every operation, with the types of the declarations',
   expect(value).toEqual({ file: join(cwd, 'operations.client.ts'), operations: 2, changed: true });
   expect(text).toBe('Wrote operations.client.ts, for 2 operations.');
   const written = readFileSync(join(cwd, 'operations.client.ts'), 'utf8');
+  expect(written).toContain('export function makeClient(');
   expect(written).toContain("import type { operations } from './operations.mjs';");
   expect(written).toContain("  'order/create': { method: 'POST', path: '/api/op/order/create' },\n");
   expect(written).toContain("  'order/read': { method: 'GET', path: '/api/orders/:id' },\n");

@@ -119,7 +119,7 @@ function clientModule(declared: unknown, { name, from, shown }: ClientModuleName
     `import type { ${name} } from ${literal(from)};`,
     '',
     `/** Every operation by its name. Default: called at the page's own origin. */`,
-    `function makeClient(options?: OperationsClientOptions): OperationsClient<typeof ${name}> {`,
+    `export function makeClient(options?: OperationsClientOptions): OperationsClient<typeof ${name}> {`,
     `  return makeOperationsClient<typeof ${name}>(ADDRESSES, options);`,
     '}',
     '',
