@@ -106,6 +106,13 @@ const entitle = (value: unknown, expiresAtMs?: number) =>
   });
 
 describe('a summary', () => {
+  test('of a cancelled order is made: its event names the state before it, which is no time', async () => {
+    await open();
+    server.answer(streams(['Abgesagt.']));
+    await ada.post(`/api/orders/${order}/cancel`, { reason: 'customer' });
+    expect(textOf(await ask())).toBe('Abgesagt.');
+  });
+
   test('D-18, D-22 comes as the model writes it, and its usage is a request to the platform', async () => {
     await open();
     expect(summaryOffer.parse(await ada.get(path()))).toEqual({

@@ -1,5 +1,5 @@
 /** What a summary is made from, read as whoever asks for it. The model is asked in a route: no operation can wait. */
-import { toTimestamp } from '@freehold/contracts';
+import { timestamp, toTimestamp } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
@@ -30,8 +30,9 @@ const TOLD = [
 
 const told = z
   .object({
-    from: z.string().optional().catch(undefined),
-    to: z.string().optional().catch(undefined),
+    // Of a visit. An event of a change of state names the state before it here.
+    from: timestamp.optional().catch(undefined),
+    to: timestamp.optional().catch(undefined),
     minutes: z.int().optional().catch(undefined),
     reason: z.string().optional().catch(undefined),
   })

@@ -80,9 +80,9 @@ export async function answerMcp<T extends McpTool>(
 }
 
 function dressed(response: Response, policy: Pick<McpPolicy<McpTool>, 'headers'>): Response {
-  const headers = new Headers(response.headers);
-  for (const [name, value] of Object.entries(policy.headers)) headers.set(name, value);
-  return new Response(response.body, { status: response.status, headers });
+  // A copy would make a stream of a body that is text.
+  for (const [name, value] of Object.entries(policy.headers)) response.headers.set(name, value);
+  return response;
 }
 
 /** The server of one request: the revision of 2026-07-28 knows no sessions, and the older ones get none. */

@@ -52,31 +52,43 @@ export interface Dressing {
  * cookies does not count.
  */
 export function dressed(response: Response, { origin, replayed, requestId }: Dressing): Response {
-  const { headers } = response;
-  const result = new Response(response.body, response);
-  result.headers.delete('set-cookie');
-  result.headers.delete('access-control-allow-credentials');
-  if (!hasMember(headers.get('vary'), 'origin')) result.headers.append('vary', 'Origin');
+  const result = writable(response);
+  const { headers } = result;
+  headers.delete('access-control-allow-credentials');
+  if (!hasMember(headers.get('vary'), 'origin')) headers.append('vary', 'Origin');
   if (origin === undefined) {
-    result.headers.delete('access-control-allow-origin');
-    result.headers.delete('access-control-expose-headers');
+    headers.delete('access-control-allow-origin');
+    headers.delete('access-control-expose-headers');
   } else {
-    result.headers.set('access-control-allow-origin', origin);
-    result.headers.set(
+    headers.set('access-control-allow-origin', origin);
+    headers.set(
       'access-control-expose-headers',
       `allow, etag, idempotency-replayed, retry-after, ${REQUEST_ID_HEADER}`,
     );
   }
-  if (replayed) result.headers.set('idempotency-replayed', 'true');
-  result.headers.set('x-content-type-options', 'nosniff');
+  if (replayed) headers.set('idempotency-replayed', 'true');
+  headers.set('x-content-type-options', 'nosniff');
   for (const [name, value] of [
     ['cache-control', 'no-store'],
     [REQUEST_ID_HEADER, requestId],
   ] as const)
-    if (!headers.has(name)) result.headers.set(name, value);
+    if (!headers.has(name)) headers.set(name, value);
   return result;
 }
 
 function hasMember(list: string | null, name: string): boolean {
   return (list ?? '').split(',').some((each) => ['*', name].includes(each.trim().toLowerCase()));
+}
+
+/** Returns the response itself where its headers can be changed: a copy would make a stream of a body that is text. */
+function writable(response: Response): Response {
+  try {
+    response.headers.delete('set-cookie');
+    return response;
+  } catch {
+    // A response of `fetch` is immutable.
+    const copy = new Response(response.body, response);
+    copy.headers.delete('set-cookie');
+    return copy;
+  }
 }
