@@ -6,9 +6,9 @@ import { beforeAll, expect, test } from 'vitest';
 
 /** These figures may only fall. */
 const FILES_MAX: Readonly<Record<string, number>> = {
-  'POST /tenants': 59,
-  'POST /api/customers': 91,
-  'GET /api/customers': 80,
+  'POST /tenants': 50,
+  'POST /api/customers': 64,
+  'GET /api/customers': 60,
 };
 
 let onTheWay: Readonly<Record<string, readonly string[]>>;
