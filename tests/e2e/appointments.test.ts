@@ -97,7 +97,7 @@ const thanked = (form: Form) => form.getByText('Thank you. Your request has arri
 test('the owner lists the site, in words that people write', async () => {
   await ada.page.goto(opened.app);
   await ada.page.getByRole('link', { name: 'Requests' }).click();
-  await see(ada.page, 'Nobody waits');
+  await see(ada.page, 'No one waits');
   expect(await barriers(ada.page)).toEqual([]);
   await listSites(`${shop.origin}/`);
   await see(ada.page, shop.origin);
@@ -127,7 +127,7 @@ test('the owner accepts it, and has a customer and a draft', async () => {
   await page.getByRole('button', { name: 'Accept' }).click();
   await page.getByRole('heading', { name: 'A tap drips in the kitchen' }).waitFor();
   await page.goto(`${opened.app}/requests`);
-  await see(page, 'Nobody waits');
+  await see(page, 'No one waits');
 });
 
 test('a site that is not listed is refused, and so is a page without an origin', async () => {
@@ -140,7 +140,7 @@ test('a site that is not listed is refused, and so is a page without an origin',
   await fill(frame, 'From nowhere');
   await refused(frame);
   await ada.page.goto(`${opened.app}/requests`);
-  await see(ada.page, 'Nobody waits');
+  await see(ada.page, 'No one waits');
 });
 
 test('the list takes effect at once, between two requests of an open page', async () => {
@@ -155,7 +155,7 @@ test('the list takes effect at once, between two requests of an open page', asyn
   await ada.page.goto(`${opened.app}/requests`);
   await see(ada.page, 'Too late');
   await ada.page.getByRole('button', { name: 'Decline' }).click();
-  await see(ada.page, 'Nobody waits');
+  await see(ada.page, 'No one waits');
 });
 
 test('the script is small, and readers of the API have its documentation', async () => {

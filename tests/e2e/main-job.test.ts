@@ -83,7 +83,7 @@ test('the owner adds a customer and opens an order, by keyboard', async () => {
 test('the owner invites a technician and gets a link, shown once', async () => {
   const { page } = ada;
   await page.getByRole('link', { name: 'Team', exact: true }).click();
-  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await page.getByRole('button', { name: 'Invite a person' }).click();
   await page.getByRole('dialog').getByLabel('E-mail').fill('grace@example.test');
   await page.getByRole('button', { name: 'Make the link' }).click();
   inviteLink = await page.getByLabel('Invite link').inputValue();

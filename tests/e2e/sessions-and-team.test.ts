@@ -156,11 +156,11 @@ test('the menu’s own “everywhere” means the same', async () => {
 test('the owner reads who came in, in sentences', async () => {
   const { page } = laptop;
   await page.getByRole('link', { name: 'Team', exact: true }).click();
-  await page.getByRole('button', { name: 'Invite somebody' }).click();
+  await page.getByRole('button', { name: 'Invite a person' }).click();
   await page.getByRole('button', { name: 'Make the link' }).click();
   const link = await page.getByLabel('Invite link').inputValue();
   await page.keyboard.press('Escape');
-  await see(page, 'You invited somebody as Technician.');
+  await see(page, 'You invited a person as Technician.');
 
   grace = await visit(browser, PHONE);
   await grace.page.goto(link);

@@ -1,17 +1,17 @@
 /**
  * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
- * `npm start -- vertical-secret`: what a vertical that runs elsewhere is given.
+ * `npm start -- vertical-secret`: the secret for a vertical that runs elsewhere.
  */
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
-import { tellVerticalSecret, VERTICAL_SECRET_USAGE } from './applications/vertical-secret.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
-import { startFailureOf } from './start/failure.ts';
+import { startFailureOf } from './start/checks.ts';
 import { RESTORE_USAGE, restore } from './storage/restore.ts';
+import { showVerticalSecret, VERTICAL_SECRET_USAGE } from './storage/secrets.ts';
 
-/** One line an incident, on standard error, for the operator: what broke and where, never what was sent. */
+/** Writes a line for each incident on standard error, for the operator: the error and its place, never the request. */
 function reportIncident(
   error: unknown,
   where: { readonly kind: string; readonly key: string; readonly method: string },
@@ -21,9 +21,9 @@ function reportIncident(
   );
 }
 
-/** With what is behind it, one step deep: farther down are the words of others, who may name people. */
+/** The error and its direct cause. Deeper causes are other programs' messages, which may name people. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'something that is not an error was thrown';
+  if (!(error instanceof Error)) return 'a value that is no error was thrown';
   const { cause } = error;
   const behind = cause instanceof Error ? `\ncaused by ${cause.name}: ${cause.message}` : '';
   return `${error.stack ?? error.message}${behind}`;
@@ -69,12 +69,12 @@ function nextStep(
     return [`  ${way}: the first person who ${first} within 15 minutes of the first start is the owner.`];
   }
   return [
-    '  Nobody owns this application yet, and the time for the first sign-in is over. Make a link for the owner:',
+    '  This application has no owner yet, and the time for the first sign-in is over. Make a link for the owner:',
     `    curl -s -X POST -H "authorization: Bearer $(cat ${tokenFile})" ${apiOrigin}/tenants/${tenant}/scopes/${scope}/owner-claim`,
   ];
 }
 
-/** Whether an error was made to be read by whoever started the platform. */
+/** Whether the message of an error is for the operator to read. */
 function isForOperator(error: unknown): error is Error {
   return (
     error instanceof SettingsError ||
@@ -84,12 +84,12 @@ function isForOperator(error: unknown): error is Error {
   );
 }
 
-/** What is done instead of a start. It answers the lines to show. */
+/** A command runs instead of a start, and returns the lines to show. */
 type Command = (args: readonly string[], settings: Settings) => Promise<readonly string[]>;
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['restore', restore],
-  ['vertical-secret', tellVerticalSecret],
+  ['vertical-secret', showVerticalSecret],
 ]);
 
 async function main(): Promise<void> {
@@ -108,18 +108,18 @@ async function start(settings: Settings): Promise<void> {
   const platform = await startPlatform(settings, reportIncident, {
     onLine: (line) => console.log(line),
   }).catch((error: unknown) => {
-    const words = startFailureOf(error, settings.dataDirectory);
-    throw words === null ? error : new SettingsError(words, { cause: error });
+    const message = startFailureOf(error, settings.dataDirectory);
+    throw message === null ? error : new SettingsError(message, { cause: error });
   });
   let closing = false;
   const stop = async (): Promise<void> => {
-    // A second signal while the first is being obeyed means that the operator has waited long enough.
+    // A second signal means that the operator does not want to wait for the stop.
     if (closing) process.exit(1);
     closing = true;
     await platform.close();
     process.exit(0);
   };
-  // Whoever reads the log may be gone. That is no reason for everybody else to be without the platform.
+  // The reader of the log may be gone; the platform goes on.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.on('SIGINT', () => void stop());
   process.on('SIGTERM', () => void stop());

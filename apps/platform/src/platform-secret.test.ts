@@ -1,4 +1,4 @@
-/** The platform's secret is replaced while it works: the new one in front of the old, and nobody is sent away. */
+/** The platform's secret is replaced while it works: the new one in front of the old, and no session is lost. */
 import { readFileSync } from 'node:fs';
 import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
@@ -16,7 +16,7 @@ let platform: Platform | undefined;
 let incidents: unknown[];
 const ada = new Caller();
 
-/** Starts it in the one place, in the place of what ran before. */
+/** Starts the platform in the one place, instead of the one before. */
 async function startWith(secret: string): Promise<Platform> {
   await platform?.close();
   incidents = [];
@@ -43,13 +43,13 @@ afterAll(async () => {
   place?.remove();
 });
 
-/** Who a member of the staff is to the control plane, by the session that they had before. */
+/** The member of the staff that the control plane sees behind an earlier session. */
 const whoIsAda = async (): Promise<unknown> => {
   const { status, json } = await ada.ask(`${platform?.apiOrigin}/auth/me`);
   return status === 200 ? json<{ kind: string }>().kind : status;
 };
 
-/** Why the door at which applications make tenants refuses one that shows what follows from this secret. */
+/** The reason why the API for requests of tenants refuses a secret that is derived from this one. */
 async function refusalOf(master: string): Promise<string> {
   using anonymous = new Caller();
   const { json } = await anonymous.ask(`${platform?.apiOrigin}/tenants`, {
@@ -69,7 +69,7 @@ test('spec 5.6: with the new one in front of the old, applications and staff are
     'not_granted',
     'not_granted',
   ]);
-  // What runs here is handed what follows from the new one, is called with it, and takes it.
+  // The vertical of this process gets the secret derived from the new one, is called with it, and accepts it.
   const bound = gateway.bound('fieldwork');
   expect(bound?.platformSecret).toBe(await verticalSecret(NEW, 'fieldwork'));
   const { status, text } = await ada.ask(
@@ -82,7 +82,7 @@ test('spec 5.6: with the new one in front of the old, applications and staff are
   expect(incidents).toEqual([]);
 });
 
-test('spec 5.6: once the old one is taken away, it opens nothing', async () => {
+test('spec 5.6: once the old one is removed, it opens nothing', async () => {
   await startWith(NEW);
   expect([await whoIsAda(), await refusalOf(OLD), await refusalOf(NEW)]).toEqual([
     401,

@@ -1,6 +1,6 @@
 /**
- * What the directory can do, on the platform as it runs: accounts elsewhere are connected through the operator's file of
- * providers, what breaks becomes an issue, and what the platform does by itself leaves rows.
+ * The directory on a running platform: accounts elsewhere are connected through the operator's file of providers,
+ * faults become issues, and the platform's own work leaves rows.
  */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -108,16 +108,16 @@ async function makeOrder(): Promise<string> {
   const made = await post('/api/orders', { customer: customer.id, title: 'Leaking tap' });
   return made.json<{ id: string }>().id;
 }
-/** What fieldwork waits for the platform to take. */
+/** The requests of fieldwork that the platform has yet to take. */
 async function pendingRequests(): Promise<readonly unknown[]> {
   const response = await opened.manage('platformRequests', { fields: { limit: 5 } });
   return ((await response.json()) as { items: readonly unknown[] }).items;
 }
 const runJob = (name: string): Promise<void> => opened.platform.runJob(name);
 
-test('spec 4.3.11: an incident in a vertical becomes an issue, with the version that served and whose it was', async () => {
+test('spec 4.3.11: an incident in a vertical becomes an issue, with its version and tenant', async () => {
   expect(await itemsOf('/issues')).toEqual([]);
-  // Something stands where the keys of this tenant's customers are to be kept.
+  // A directory in the place of the vault's file for this tenant.
   const vault = join(opened.place.dataDirectory, 'vault', `${opened.scope.tenantId}.sqlite`);
   mkdirSync(vault, { recursive: true });
   const failed = await post('/api/customers', { name: 'Mrs Harper' });
@@ -141,7 +141,7 @@ test('spec 4.3.14: a provider of the file is connected with a key that it takes,
     asOperator(path, {
       json: { provider: 'ledger', scope: opened.scope.scopeId, subjectRef: 'the books', apiKey },
     });
-  const refused = await connect('key-of-nobody-at-all');
+  const refused = await connect('key-that-is-unknown');
   expect([refused.status, refused.json<{ reason: string }>().reason]).toEqual([400, 'credential_refused']);
   const made = await connect(KEY);
   expect(made.status, made.text).toBe(201);
@@ -163,9 +163,9 @@ test('spec 4.7: a consent round goes through the callback address under the cont
     returnUrl: `${opened.app}/settings`,
   };
   const secret = opened.platform.gateway.bound('fieldwork')?.platformSecret ?? '';
-  const door = `${api}/internal/connections/connect-url`;
-  expect((await ada.ask(door, { json: order })).status).toBe(403);
-  const asked = await ada.ask(door, { json: order, headers: { [PLATFORM_SECRET_HEADER]: secret } });
+  const ask = `${api}/internal/connections/connect-url`;
+  expect((await ada.ask(ask, { json: order })).status).toBe(403);
+  const asked = await ada.ask(ask, { json: order, headers: { [PLATFORM_SECRET_HEADER]: secret } });
   expect(asked.status, asked.text).toBe(200);
   const { url, vertical } = asked.json<{ url: string; vertical: string }>();
   expect([new URL(url).origin, vertical]).toEqual([api, 'fieldwork']);
@@ -212,7 +212,7 @@ test('spec 6.4: the sweep over connections has a row each, and silence is not re
     expect(row).toMatchObject({ outcome: 'skipped', reason: 'not_due', tenant: opened.scope.tenantId });
 });
 
-test('spec 6.4: the daily tidying up is a run of a schedule, and its failures are failures of operation', async () => {
+test('spec 6.4: maintenance is a run of a schedule, and its failures are operations failures', async () => {
   await runJob('maintenance');
   expect(await itemsOf('/sweep-runs?unit=platform/maintenance')).toMatchObject([
     { unit: 'platform/maintenance', outcome: 'ran', tenant: null },
@@ -230,7 +230,7 @@ test('spec 4.3: requests to an application are on the meter of its tenant', asyn
   expect(after?.quantity).toBe((before[0]?.quantity ?? 0) + 3);
 });
 
-test('spec 4.3.13: what a model call took is collected from the scope, which is told, with the margin of the settings', async () => {
+test('spec 4.3.13: the usage of a model call is collected from the scope and acknowledged, with the margin of the settings', async () => {
   const order = await makeOrder();
   const written = await ada.ask(`${opened.app}/api/orders/${order}/summary`, {
     json: { language: 'en' },

@@ -2,55 +2,58 @@
 
 import { DIRECTORY_KEY, directoryUnit, type VerticalGateway } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import { type Demo, ensureDemo, ensureDemoAdmin } from './applications/demo.ts';
-import { makeFleet } from './applications/fleet.ts';
-import { demoConfigOf } from './applications/sign-in.ts';
-import { registerVerticals } from './applications/verticals.ts';
-import { loadProviders } from './connect/providers.ts';
-import { type LineSink, makeRequestLog } from './feeds/serving.ts';
+import { makeHome } from './applications/home.ts';
+import { type Demo, ensureDemo, ensureDemoAdmin, makeFleet, openOperator } from './applications/operator.ts';
+import {
+  bindingsOf,
+  type CoLocatedVertical,
+  demoConfigOf,
+  makeGateway,
+  openVerticals,
+  registerVerticals,
+} from './applications/verticals.ts';
+import { type LineSink, makeRequestLog, type RequestLog } from './feeds/feeds.ts';
 import { WorkSignal } from './jobs/deliveries.ts';
+import { IdleScopes } from './jobs/idle-scopes.ts';
 import { type PlatformJobs, startJobs } from './jobs/start-jobs.ts';
-import { openAddresses } from './network/addresses.ts';
-import { openOperator } from './operator.ts';
+import { type OwnAddresses, openAddresses } from './network/addresses.ts';
+import { makeGuardedFetch } from './network/guarded-fetch.ts';
+import { listen } from './network/listener.ts';
+import { makeRouter, type Router } from './network/router.ts';
 import { nameOfArchive } from './settings/archive-settings.ts';
+import { loadProviders } from './settings/providers.ts';
 import type { Settings } from './settings/settings.ts';
-import { followRoutes } from './start/follow-routes.ts';
-import { type Cleanup, makeCleanup, makeReadiness } from './start/lifecycle.ts';
-import { openApplications } from './start/open-applications.ts';
-import { openCore } from './start/open-core.ts';
-import { openDirectory } from './start/open-directory.ts';
-import { openRouter, openSocket } from './start/open-front.ts';
-import { openIssuer } from './start/open-issuer.ts';
-import { checkArchive } from './storage/archive-check.ts';
-import { warningsOfPlaces } from './storage/places.ts';
-import { isOutboxReadable, warningsOf } from './warnings.ts';
+import { checkArchive, isOutboxReadable, warningsOf, warningsOfPlaces } from './start/checks.ts';
+import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
+import { type Directory, openDirectory } from './start/directory.ts';
+import { openIssuer, watchRoutes } from './start/issuer.ts';
 
 export interface Platform {
-  /** Where the platform itself is reached: `http://localhost:8787`. */
+  /** The platform's own address: `http://localhost:8787`. */
   readonly origin: string;
   readonly apiOrigin: string;
   /** Null in production without an issuer. */
   readonly issuerUrl: string | null;
-  /** Where mail is read while developing; null where it really leaves, or never does, or cannot be read. */
+  /** The address of mail while developing; null where mail really leaves, or never does, or cannot be read. */
   readonly outboxUrl: string | null;
   /** The file with the operator's token. */
   readonly tokenFile: string;
-  /** Where everything is kept a second time, for people; null for nowhere. */
+  /** The name of the archive, for people; null without one. */
   readonly archive: string | null;
-  /** What the operator should know, a sentence each. */
+  /** Warnings for the operator, a sentence each. */
   readonly warnings: readonly string[];
-  /** Null in production, where nobody may become the owner of a tenant that nobody asked for. */
+  /** Null in production, where no visitor may become the owner of a tenant that no operator made. */
   readonly demo: (Demo & { readonly origin: string }) | null;
-  /** How the platform reaches the verticals: no address leads there. */
+  /** The platform's calls of the verticals: no address leads there. */
   readonly gateway: VerticalGateway;
-  /** Does one of the jobs that come back by themselves now, rather than at its time: `connections`. See `jobs/jobs.ts`. */
+  /** Runs a scheduled job now, by its name: `connections`. See `jobs/jobs.ts`. */
   readonly runJob: PlatformJobs['run'];
-  /** Takes nothing new, finishes what was accepted, and closes every database. */
+  /** Takes no new requests, finishes the accepted ones, and closes every database. */
   close(): Promise<void>;
 }
 
 export interface StartOptions {
-  /** Receives a line for each request where the settings want one. Default: nobody does. */
+  /** Receives a line for each request where the settings want one. Default: the lines are dropped. */
   readonly onLine?: LineSink;
 }
 
@@ -80,22 +83,18 @@ async function wire(
 ): Promise<Platform> {
   const providers = loadProviders(settings.providers);
   const addresses = openAddresses(settings);
-  const { originOf, domain } = addresses;
   const readiness = makeReadiness();
   const core = await openCore({ settings, report, isUp: readiness.isUp, cleanup });
-  const { world, feeds, storage, mail, knownFleet } = core;
-  // Before anything is done: a start that is refused must leave no row in a log, and no head with its witness.
+  const { world, feeds, storage, mail, activity } = core;
+  // First of all: a refused start must leave no row in a log, and no head with its witness.
   const archiveWarning = settings.archive && (await checkArchive(storage.engine));
   const isReady = () => readiness.isReady(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
   const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
 
   const workSignal = new WorkSignal();
-  const { verticals, gateway, idleScopes } = await openApplications({
-    settings,
-    core,
-    addresses,
-    onWork: workSignal.raise,
-  });
+  const idleScopes = new IdleScopes({ engine: storage.engine, now: world.now });
+  const verticals = await openApplications({ settings, core, addresses, idleScopes, workSignal });
+  const gateway = makeGateway(verticals);
   const issuer = await openIssuer(settings, storage.secrets, cleanup);
   const directory = openDirectory({
     settings,
@@ -122,10 +121,10 @@ async function wire(
     hostAdmin,
     storage,
     verticals,
-    fleet: makeFleet(operator.client, knownFleet.noteScope),
+    fleet: makeFleet(operator.client, activity.noteScope),
     idleScopes,
+    activity,
     workSignal,
-    tenantOf: knownFleet.tenantOf,
     isLive: async (params) => (await operator.client.scopes.get({ params })).kind === 'live',
     backupPolicy: settings.backupPolicy,
     now: world.now,
@@ -133,22 +132,18 @@ async function wire(
     onFailure: feeds.onFailure,
   });
   cleanup.add(() => jobs.stop());
-  const router = openRouter({
-    settings,
-    core,
-    addresses,
-    directory,
-    verticals,
-    isReady,
-    onServed: (served) => {
-      knownFleet.noteScope(served.scope, served.tenant);
-      jobs.served(served);
-      requestLog?.onServed(served);
-    },
+  const router = openRouter({ settings, core, addresses, directory, verticals, isReady, requestLog });
+  const listener = await listen({
+    port: settings.port,
+    host: settings.host,
+    trustedProxies: settings.trustedProxies,
+    fetch: router.fetch,
+    onIncident: (error) => feeds.onIncident(error, { kind: 'platform', key: 'http', method: 'fetch' }),
   });
-  await openSocket({ settings, core, addresses }, router, cleanup);
+  cleanup.add(() => listener.close());
+  addresses.listensOn(listener.port);
 
-  const tellIssuer = followRoutes({
+  const registerOrigins = watchRoutes({
     hostAdmin,
     addresses,
     issuer,
@@ -164,11 +159,11 @@ async function wire(
     : await ensureDemo({
         dataDirectory: settings.dataDirectory,
         client: operator.client,
-        hostname: `acme.${domain}`,
+        hostname: `acme.${addresses.domain}`,
         config: demoConfigOf(settings.signIn, issuer.client),
       });
   if (!settings.production) await ensureDemoAdmin(operator.client);
-  await tellIssuer();
+  await registerOrigins();
   readiness.up();
   cleanup.add(async () => readiness.down());
   jobs.begin();
@@ -178,10 +173,10 @@ async function wire(
       feeds.onIncident(error, { kind: 'platform', key: 'long-work', method: 'resume' }),
     );
   return {
-    origin: originOf(domain),
+    origin: addresses.originOf(addresses.domain),
     apiOrigin: addresses.apiOrigin(),
     issuerUrl: issuer.client?.url ?? null,
-    // It is read on this machine alone, whatever name the public knows it by.
+    // Mail is read on this machine alone, not under the platform's public name.
     outboxUrl:
       mail.outbox && isOutboxReadable(settings) ? `http://localhost:${addresses.port()}/outbox` : null,
     tokenFile: operator.tokenFile,
@@ -191,9 +186,96 @@ async function wire(
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
       ...warningsOfPlaces(settings),
     ],
-    demo: demo && { ...demo, origin: originOf(demo.hostname) },
+    demo: demo && { ...demo, origin: addresses.originOf(demo.hostname) },
     gateway,
     runJob: jobs.run,
     close: cleanup.run,
   };
+}
+
+/** The verticals of this process, over an engine that notices the calls of scopes. */
+async function openApplications({
+  settings,
+  core,
+  addresses,
+  idleScopes,
+  workSignal,
+}: {
+  readonly settings: Settings;
+  readonly core: Core;
+  readonly addresses: OwnAddresses;
+  readonly idleScopes: IdleScopes;
+  readonly workSignal: WorkSignal;
+}): Promise<ReadonlyMap<string, CoLocatedVertical>> {
+  const { world, feeds, storage, mail, ownIssuer, platformSecrets, versions } = core;
+  const verticals = await openVerticals({
+    ...world,
+    engine: idleScopes.watch(storage.engine),
+    vault: storage.vault,
+    sealing: storage.keyring,
+    blobs: storage.blobs,
+    platformSecret: platformSecrets[0],
+    fetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
+    mailer: mail.mailer,
+    bindings: () => ({
+      ...bindingsOf(settings.signIn, ownIssuer),
+      ...settings.models,
+      CONTROL_PLANE_URL: addresses.apiOrigin(),
+    }),
+    onIncident: feeds.onIncident,
+    onWork: workSignal.raise,
+  });
+  for (const [slug, { manifest }] of verticals) versions.set(slug, manifest.version);
+  return verticals;
+}
+
+function openRouter({
+  settings,
+  core,
+  addresses,
+  directory,
+  verticals,
+  isReady,
+  requestLog,
+}: {
+  readonly settings: Settings;
+  readonly core: Core;
+  readonly addresses: OwnAddresses;
+  readonly directory: Directory;
+  readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
+  readonly isReady: () => Promise<boolean>;
+  /** Null: requests leave no line. */
+  readonly requestLog: RequestLog | null;
+}): Router {
+  const { hostAdmin, controlPlane } = directory;
+  const { activity, mail, world } = core;
+  const { apiHostname, apiHostnames, homeHostnames, originOf, publicOriginOf } = addresses;
+  const home = makeHome({
+    ready: isReady,
+    // In production the tenants are not public.
+    routes: settings.production ? null : () => hostAdmin.routes(),
+    apiHostname,
+    outbox: mail.outbox,
+    ...(publicOriginOf === undefined ? {} : { originOf: publicOriginOf }),
+  });
+  return makeRouter({
+    apiHostnames,
+    controlPlane,
+    home: (request, client) => home.fetch(request, client),
+    homeHostnames,
+    application: (slug) => {
+      const vertical = verticals.get(slug);
+      return vertical ? { fetch: vertical.fetch, bindings: vertical.bindings() } : null;
+    },
+    route: hostAdmin.route,
+    challenge: hostAdmin.hostnames.answerChallenge,
+    originOf,
+    now: world.now,
+    onServed: requestLog
+      ? (served) => {
+          activity.served(served);
+          requestLog.onServed(served);
+        }
+      : activity.served,
+  });
 }

@@ -1,32 +1,29 @@
 /** Puts fieldwork together: one web application over the engine that it is given. */
-import { type IdentityDirectory, type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
+import { type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
 import { mountInviteRoutes } from '@freehold/auth/invite-routes';
-import type { TenantId } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
-import type { OperationTable } from '@freehold/operations';
 import {
-  type ListingStub,
   mountOperations,
   mountPlatformSurface,
   mountProblemDocs,
   type ProblemOptions,
   problemResponse,
 } from '@freehold/vertical-host';
-import { Hono, type MiddlewareHandler } from 'hono';
-import { manifest, type RoleKey } from './manifest.ts';
-import { operations } from './operations.ts';
-import { ASSIGNMENT_GRANTS } from './orders/lifecycle.ts';
+import { Hono } from 'hono';
+import { manifest, type RoleKey } from './lib/manifest.ts';
 import { mountAttachments } from './server/attachment-routes.ts';
-import { authenticatedPrincipal, requirePermission } from './server/caller.ts';
 import {
   directoryOf,
-  type FieldworkContext,
-  type FieldworkDeps,
-  type FieldworkEnv,
+  makeDirectories,
+  makeTenants,
+  noSniffing,
+  operationsFor,
+  originOf,
   requireNode,
-  type Services,
+  requirePermission,
   scopeOf,
-} from './server/env.ts';
+} from './server/caller.ts';
+import type { FieldworkDeps, FieldworkEnv, Services } from './server/env.ts';
 import { mountErasure } from './server/erasure-routes.ts';
 import { mountLogs } from './server/log-routes.ts';
 import { INVITABLE_ROLES, mountMembers } from './server/member-routes.ts';
@@ -36,9 +33,9 @@ import { mountPublic } from './server/public-routes.ts';
 import { mountSessions } from './server/session-routes.ts';
 import { makeSignIns } from './server/sign-in.ts';
 import { mountSummaries } from './server/summary-routes.ts';
-import { makeTenants } from './server/tenants.ts';
 import { mountWeb } from './server/web-routes.ts';
-import { defineFieldwork } from './vertical.ts';
+import { operations } from './vertical/operations.ts';
+import { defineFieldwork } from './vertical/vertical.ts';
 
 /** Fieldwork, ready to be called. */
 export interface Fieldwork {
@@ -69,8 +66,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
     random,
     ...(blobs === undefined ? {} : { blobs }),
   });
-  const directory = (tenant: TenantId, options?: { readonly create: boolean }): IdentityDirectory =>
-    deps.engine.unit(units.identity, tenant, options);
+  const directory = makeDirectories(engine, units.identity);
   const problems: ProblemOptions = {
     onIncident: (error, { requestId, method, path }) =>
       deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
@@ -90,39 +86,18 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
   mountErasure(app, services);
   mountSummaries(app, services);
   mountInvites(app, services);
-  mountOperations(app, operations, (c) => operationsFor(services, c), {
+  mountOperations(app, operations, operationsFor(services, operations), {
     ...problems,
     openapi: { title: manifest.name, version: manifest.version },
     ...(deps.docs === undefined ? {} : { docs: deps.docs }),
-    ownOrigin: (c) => requireNode(c).origin,
-    // A stranger is told where tokens are made by the refusal itself, on every route alike: see `signInException`.
+    ownOrigin: originOf,
+    // The refusal of an anonymous caller names the issuer of tokens, on every route alike: see `signInException`.
     mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },
   });
   mountPublic(app, services);
   mountPlatformSurface(app, platformSurface(services));
   mountWeb(app, deps.webFiles);
   return { manifest, app, units, host };
-}
-
-/** What we say a thing is, it is: no browser looks into an answer and makes a page of it. */
-const noSniffing: MiddlewareHandler<FieldworkEnv> = async (c, next) => {
-  await next();
-  c.header('x-content-type-options', 'nosniff');
-};
-
-/** The scope as the caller sees it, with the tools that he may ever be let through to. */
-async function operationsFor(services: Services, c: FieldworkContext): Promise<ListingStub> {
-  const principal = await authenticatedPrincipal(services, c);
-  const table: OperationTable = operations;
-  return {
-    ...services.host.operations(requireNode(c).scope, principal, requireNode(c).tenant),
-    listable: async (names) => {
-      const { permissions } = await scopeOf(services, c).holdings({ principal });
-      // What an assignment gives for the one order, anybody on the team may come to hold.
-      const reachable = new Set<string | undefined>([...permissions, ...ASSIGNMENT_GRANTS]);
-      return names.filter((name) => reachable.has(table[name]?.permission));
-    },
-  };
 }
 
 function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {

@@ -1,10 +1,10 @@
-/** Whatever is sent to whichever operation: an answer that the contract knows, never a 5xx, and nothing written by a refusal. */
+/** Any input to any operation: an answer of the contract, never a 5xx, and no write by a refusal. */
 import { problemSchema } from '@freehold/contracts';
 import { httpBinding, isReadOnly } from '@freehold/operations';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { operations } from '../src/operations.ts';
+import { operations } from '../src/vertical/operations.ts';
 import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
 let fixture: Fixture;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
 });
 
-/** What a hostile or clumsy caller might put into a field. */
+/** Values that a hostile or clumsy caller might put into a field. */
 const anyValue = (field: string): fc.Arbitrary<unknown> =>
   fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
@@ -97,7 +97,7 @@ test.each(Object.keys(operations))(
         const response = await ada.request(method, `${address}${query}`, method === 'GET' ? undefined : rest);
         const text = await response.text();
         if (response.ok) {
-          // What was accepted had the declared form, and so has its answer.
+          // An accepted input had the declared form, and so has its answer.
           expect(operation.output.safeParse(JSON.parse(text)).success, text).toBe(true);
           if (!isReadOnly(operation)) before = await snapshot();
           return;

@@ -1,6 +1,6 @@
 /** The API over HTTP: what operations become, what stands beside them, and that every refusal is a sentence. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ADDRESSES } from '../src/addresses.ts';
+import { ADDRESSES } from '../src/lib/addresses.ts';
 import { denialsResponse, historyResponse, membersResponse } from '../src/server/wire.ts';
 import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
@@ -59,7 +59,7 @@ describe('a technician over HTTP', () => {
     const { items } = denialsResponse.parse(await ada.get('/api/denials'));
     expect(items).toHaveLength(5);
 
-    // What stands beside the operations is on record too, without an operation (spec C-23, C-30).
+    // Routes beside the operations are on record too, without an operation (spec C-23, C-30).
     for (const [method, path] of [
       ['GET', '/api/denials'],
       ['GET', '/api/invites'],
@@ -86,7 +86,7 @@ describe('a technician over HTTP', () => {
   });
 });
 
-describe('changing what somebody else may have changed', () => {
+describe('changing a record that another member may have changed', () => {
   test('D-10: an order carries its version, and a stale one changes nothing', async () => {
     const { id } = await openOrder();
     const seen = await ada.request('GET', `/api/orders/${id}`);
@@ -155,7 +155,7 @@ describe('the history of an order', () => {
     });
   });
 
-  test('comes in pages, and whoever has left keeps the name they had', async () => {
+  test('comes in pages, and a former member keeps the name they had', async () => {
     const { id } = await openOrder();
     const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'dispatcher');
     await jo.post(`/api/orders/${id}/schedule`, SPAN);

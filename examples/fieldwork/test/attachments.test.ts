@@ -57,7 +57,7 @@ describe('a file', () => {
     );
     const story = historyResponse.parse(await ada.get(`/api/orders/${order}/history`));
     expect(story.items.at(-1)).toMatchObject({ type: 'attachment.added', actor: { name: 'Ada' } });
-    // Its name may say something about somebody, and stays out of it.
+    // A name may say something about a person, and is left out.
     expect(JSON.stringify(story)).not.toContain('Kessel');
   });
 
@@ -104,8 +104,8 @@ describe('what a file says it is', () => {
     const shown = await ada.request('GET', `${pathOf()}/${file?.id}?show=inline`);
     expect(shown.headers.get('content-type')).toBe('image/png');
     expect(shown.headers.get('content-disposition')).toMatch(/^inline;/);
-    const kept = await ada.request('GET', `${pathOf()}/${file?.id}`);
-    expect(kept.headers.get('content-type')).toBe('application/octet-stream');
+    const stored = await ada.request('GET', `${pathOf()}/${file?.id}`);
+    expect(stored.headers.get('content-type')).toBe('application/octet-stream');
   });
 });
 
@@ -168,7 +168,7 @@ describe('whose files they are', () => {
     expect((await listOf(ada)).items).toHaveLength(1);
   });
 
-  test('somebody who is not signed in has none', async () => {
+  test('an anonymous caller has none', async () => {
     const anonymous = fixture.visitor(fixture.pipes);
     expect(await anonymous.refused('GET', pathOf())).toMatchObject({ status: 401 });
     expect((await upload(anonymous)).status).toBe(401);

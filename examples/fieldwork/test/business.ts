@@ -1,4 +1,4 @@
-/** A small business for tests: one scope on a real engine, a clock that stands where it is put, and four people. */
+/** A small business for tests: one scope on a real engine, a manual clock, and four people. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { makeDeliveryRunner, makeScopeHost, makeScopeUnit, type ScopeHost } from
 import type { z } from 'zod';
 import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
 import { openTestEngine } from '../../../packages/testkit/src/index.ts';
-import type { operations } from '../src/operations.ts';
-import { defineFieldwork } from '../src/vertical.ts';
+import type { operations } from '../src/vertical/operations.ts';
+import { defineFieldwork } from '../src/vertical/vertical.ts';
 import { openVault } from './vault.ts';
 
 type Operations = typeof operations;
@@ -25,7 +25,7 @@ export const people = {
   dispatcher: `prn_${ulid(2)}` as PrincipalId,
   jo: `prn_${ulid(3)}` as PrincipalId,
   kim: `prn_${ulid(4)}` as PrincipalId,
-  stranger: `prn_${ulid(9)}` as PrincipalId,
+  nonMember: `prn_${ulid(9)}` as PrincipalId,
 };
 
 /** A Tuesday morning. */

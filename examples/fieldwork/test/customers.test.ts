@@ -56,7 +56,7 @@ describe('what is known about a customer', () => {
     ]);
     expect(await storyOf('site', site)).toEqual([
       ['site.created', { customer, label: 'Home', street: 'Lindenstraße 1', postcode: null, city: 'Berlin' }],
-      // How to get in is in no history.
+      // Access details are in no history.
       ['site.updated', { fields: ['access', 'label'], label: 'Secret place' }],
     ]);
   });
@@ -71,7 +71,7 @@ describe('what is known about a customer', () => {
     expect(await run(people.owner, 'customer/get', { customer })).toMatchObject({ language: null });
   });
 
-  test('is answered again to whoever repeats a call', async () => {
+  test('is answered again to a caller who repeats a call', async () => {
     const input = { name: 'Secret name' };
     const first = await business.call(people.owner, 'customer/create', input, { idempotencyKey: 'k' });
     const again = await business.call(people.owner, 'customer/create', input, { idempotencyKey: 'k' });
@@ -185,7 +185,7 @@ describe('a customer who is erased', () => {
     expect((await business.run(people.owner, 'customer/get', { customer })).erasedAt).not.toBeNull();
   });
 
-  test('leaves a note in the history, made at night when nobody made it before', async () => {
+  test('leaves a note in the history, made at night when it was not made before', async () => {
     const { customer } = await befriend();
     // The schedule is put down the first time, and comes at its time from then on.
     await business.work();
@@ -201,7 +201,7 @@ describe('a customer who is erased', () => {
     expect(notes).toHaveLength(1);
   });
 
-  test('takes the photos of his orders along, and nobody else’s', async () => {
+  test('takes the photos of his orders along, and no others', async () => {
     const { order, customer } = await befriend();
     const other = await openOrder(business, { title: 'Another', customer: 'Another name' });
     const attach = (id: string) =>

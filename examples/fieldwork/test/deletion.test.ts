@@ -23,7 +23,7 @@ afterEach(() => fixture[Symbol.asyncDispose]());
 const refOf = ({ tenant, scope }: Instance) => ({ tenantId: tenant, scopeId: scope });
 const deleteScope = (at: Instance) => fixture.platform('POST', '/internal/delete-scope', refOf(at));
 
-/** Signs somebody in through the issuer. */
+/** Signs a person in through the issuer. */
 async function signIn(at: Instance, sub: string): Promise<Visitor> {
   issuer.claims = { sub, name: sub, email: `${sub}@example.org`, email_verified: true };
   const away = await fixture.visitor(at).request('GET', '/api/auth/login');
@@ -40,8 +40,8 @@ function cookiesOf(response: Response): string {
     .join('; ');
 }
 
-/** Everything that the tenant's identity directory keeps, as text. */
-async function kept(at: Instance): Promise<string> {
+/** The whole contents of the tenant's identity directory, as text. */
+async function stored(at: Instance): Promise<string> {
   const tools = fixture.engine.tools(fixture.fieldwork.units.identity, at.tenant);
   const read = (sql: string) =>
     tools.inspect({ sql, params: [], rowsMax: 1_000, bytesMax: 1_000_000, timeMs: 1_000 });
@@ -50,7 +50,7 @@ async function kept(at: Instance): Promise<string> {
   return JSON.stringify(rows);
 }
 
-/** An owner, a member of both instances, somebody invited by address, and a stranger who looked in. */
+/** An owner, a member of both instances, an invited person, and a non-member who looked in. */
 async function moveIn(): Promise<{ readonly owner: Visitor; readonly link: string }> {
   const owner = await signIn(yard, 'ada');
   await owner.get('/api/me');
@@ -66,15 +66,15 @@ async function moveIn(): Promise<{ readonly owner: Visitor; readonly link: strin
   return { owner, link: new URL(url).searchParams.get('invite') ?? '' };
 }
 
-test('C-04, D-03: nothing in the identity directory of the tenant names it, or whom only it knew', async () => {
+test('C-04, D-03: nothing in the identity directory of the tenant names it, or people that only it knew', async () => {
   const { owner, link } = await moveIn();
   const names = [yard.scope, SECRET, 'ada@example.org', 'mallory', 'kim@example.org'];
-  const before = await kept(yard);
+  const before = await stored(yard);
   for (const each of names) expect(before).toContain(each);
 
   const response = await deleteScope(yard);
   expect([response.status, await response.json()]).toEqual([200, { scopeId: yard.scope }]);
-  const after = await kept(yard);
+  const after = await stored(yard);
   for (const each of names) expect(after).not.toContain(each);
 
   // The neighbour of the same tenant goes on, with the member whom both knew.
@@ -82,7 +82,7 @@ test('C-04, D-03: nothing in the identity directory of the tenant names it, or w
     expect(after).toContain(each);
   const bob = await fixture.signedIn(fixture.pipes, 'bob');
   expect(await bob.get('/api/me')).toMatchObject({ status: 'member' });
-  // A router that still leads there finds nobody in, and an invite of before opens nothing anywhere.
+  // A router that still leads there finds no member, and an earlier invite opens nothing anywhere.
   expect((await owner.request('GET', '/api/orders')).status).not.toBe(200);
   expect(await bob.refused('POST', '/api/accept-invite', { token: link })).toMatchObject({
     reason: 'invite_invalid',
@@ -108,9 +108,9 @@ test('what was forgotten before the scope could be deleted stays so, and asking 
   }));
   expect((await deleteScope(yard)).status).toBe(500);
   removing.mockRestore();
-  expect(await kept(yard)).not.toContain(yard.scope);
+  expect(await stored(yard)).not.toContain(yard.scope);
   expect((await deleteScope(yard)).status).toBe(200);
-  expect(await kept(yard)).not.toContain(yard.scope);
+  expect(await stored(yard)).not.toContain(yard.scope);
   // It is gone now, which the platform takes for an answer.
   const again = await deleteScope(yard);
   expect([again.status, await again.json()]).toMatchObject([404, { reason: 'unknown_scope' }]);
@@ -126,18 +126,18 @@ test('a scope whose identity could not be forgotten is not deleted', async () =>
   });
   expect((await deleteScope(yard)).status).toBe(500);
   forgetting.mockRestore();
-  expect(await kept(yard)).toContain(yard.scope);
+  expect(await stored(yard)).toContain(yard.scope);
   expect(await fixture.fieldwork.host.scope(yard.scope).identify({})).toMatchObject({
     tenantId: yard.tenant,
   });
   expect((await deleteScope(yard)).status).toBe(200);
-  expect(await kept(yard)).not.toContain(yard.scope);
+  expect(await stored(yard)).not.toContain(yard.scope);
 });
 
 test('A-22: another tenant cannot have it forgotten', async () => {
   await moveIn();
-  const before = await kept(yard);
+  const before = await stored(yard);
   const foreign = await deleteScope({ ...yard, tenant: fixture.sparks.tenant });
   expect(foreign.status).toBe(404);
-  expect(await kept(yard)).toBe(before);
+  expect(await stored(yard)).toBe(before);
 });

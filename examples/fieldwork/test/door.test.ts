@@ -1,4 +1,4 @@
-/** Who gets in, who does not, and what they are told. */
+/** Callers who get in, callers who do not, and the answers to them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFieldwork } from '../src/fieldwork.ts';
 import { type Fixture, joinTeam, openFixture } from './fixture.ts';
@@ -16,7 +16,7 @@ afterEach(async () => {
   expect(incidents).toEqual([]);
 });
 
-describe('somebody who is signed out', () => {
+describe('a caller who is signed out', () => {
   test('A-04: is refused everything under /api with the address of the sign-in', async () => {
     const anonymous = fixture.visitor(fixture.pipes);
     for (const path of [
@@ -83,8 +83,8 @@ describe('the owner seat', () => {
       seat: { state: 'pending', reason: 'window_closed' },
     });
     const { tenant: tenantId, scope: scopeId, origin } = fixture.pipes;
-    const minted = await fixture.platform('POST', '/internal/owner-claim', { tenantId, scopeId, origin });
-    const { url } = (await minted.json()) as { url: string };
+    const claim = await fixture.platform('POST', '/internal/owner-claim', { tenantId, scopeId, origin });
+    const { url } = (await claim.json()) as { url: string };
     expect(url).toMatch(/^https:\/\/pipes\.example\/\?claim=/);
     expect(await ada.get('/api/me')).toMatchObject({ seat: { reason: 'claim_outstanding' } });
 
@@ -228,7 +228,7 @@ describe('sign-in that is not set up', () => {
       reason: 'sign_in_not_configured',
     });
     expect(await fixture.visitor(late).refused('GET', '/api/auth/login')).toMatchObject({ status: 503 });
-    // Somebody who navigates there reads it on a page.
+    // A person who navigates there reads it on a page.
     const page = await fixture
       .visitor(late)
       .request('GET', '/api/auth/login', undefined, { accept: 'text/html' });
@@ -260,7 +260,7 @@ describe('sign-in that is not set up', () => {
 });
 
 describe('the team', () => {
-  test('A-32, A-33: an invite brings somebody in at its role, and names the inviter on the way', async () => {
+  test('A-32, A-33: an invite brings a person in at its role, and names the inviter on the way', async () => {
     const ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     const { url } = await ada.post<{ url: string }>('/api/invites', { role: 'technician' });
     expect(url).toMatch(/^https:\/\/pipes\.example\/\?invite=/);
@@ -279,7 +279,7 @@ describe('the team', () => {
     ]);
   });
 
-  test('shows addresses to nobody but who manages it', async () => {
+  test('shows addresses to those alone who manage it', async () => {
     const ada = await fixture.signedIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
     const { member: jo } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
@@ -336,7 +336,7 @@ describe('the team', () => {
     expect(await ada.refused('POST', `/api/members/${principal}/remove`, {})).toMatchObject({ status: 404 });
   });
 
-  test('always keeps the holder of the owner seat, and nobody changes themselves', async () => {
+  test('always keeps the holder of the owner seat, and no member changes themselves', async () => {
     const ada = await fixture.signedIn(fixture.pipes, 'ada');
     const { principal: adas } = await ada.get<{ principal: string }>('/api/me');
     const { member: ben, principal: bens } = await joinTeam(fixture, ada, fixture.pipes, 'ben', 'owner');
@@ -356,7 +356,7 @@ describe('the team', () => {
   });
 });
 
-test('a page of another site can do nothing in somebody’s name', async () => {
+test('a page of another site can do nothing in a member’s name', async () => {
   const ada = await fixture.signedIn(fixture.pipes, 'ada');
   await ada.get('/api/me');
   const foreign = [

@@ -37,7 +37,7 @@ test('is refused while orders are open, and done once they are not', async () =>
   ]);
 });
 
-test('takes the photos along: nobody sees them from then on, and their records go a moment later', async () => {
+test('takes the photos along: they are hidden from then on, and their records go a moment later', async () => {
   await ada.request('POST', `${photos()}?filename=instance.jpg`, 'bytes', { 'content-type': 'image/jpeg' });
   await ada.post(`/api/orders/${order}/cancel`);
   await ada.post(path());
@@ -63,7 +63,7 @@ test('is the owner’s to do; attempts of others are on record', async () => {
   expect(await ada.get(`/api/customers/${customer}`)).toMatchObject({ name: 'Secret name' });
 });
 
-test('nobody is erased by a page of another site', async () => {
+test('a page of another site erases no customer', async () => {
   await ada.post(`/api/orders/${order}/cancel`);
   expect(await ada.refused('POST', path(), {}, { origin: 'https://evil.example' })).toMatchObject({
     reason: 'cross_site',
@@ -71,7 +71,7 @@ test('nobody is erased by a page of another site', async () => {
   expect(await ada.get(`/api/customers/${customer}`)).toMatchObject({ erasedAt: null });
 });
 
-test('the history of a customer tells what became of what, to whoever may read customers', async () => {
+test('the history of a customer tells what became of what, to members who may read customers', async () => {
   await ada.request('PATCH', `/api/customers/${customer}`, { phone: '123', remarks: 'barks' });
   const story = historyResponse.parse(await ada.get(`/api/customers/${customer}/history`));
   expect(story.items.map(({ type, payload }) => [type, payload])).toEqual([

@@ -31,7 +31,7 @@ const instance = (n: number, name: string): Instance => ({
   origin: `https://${name}.example`,
 });
 
-/** Somebody with a browser: requests carry the session, and are typed by what the test expects. */
+/** A person with a browser: requests carry the session, and are typed by what the test expects. */
 export interface Visitor {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Expects success. */
@@ -41,11 +41,11 @@ export interface Visitor {
   refused(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Problem>;
 }
 
-/** How a street differs from the usual one, where people sign in at an issuer that was chosen for each house. */
+/** Differences from the usual fixture, where people sign in at an issuer that was delivered to each instance. */
 export interface FixtureOptions {
-  /** What the worker is bound to, beside whose request it is. Default: nothing. */
+  /** The bindings of the worker, beside the node. Default: none. */
   readonly bindings?: Readonly<Record<string, string>>;
-  /** What is delivered to each house. Default: the choice of the issuer. */
+  /** The settings that are delivered to each instance. Default: the choice of the issuer. */
   readonly config?: Readonly<Record<string, string>>;
 }
 
@@ -127,7 +127,7 @@ export async function openFixture(more: Partial<FieldworkDeps> = {}, options: Fi
   const visitor = (at: Instance, cookie?: string): Visitor =>
     visitorWith(at, cookie === undefined ? {} : { cookie });
 
-  /** Somebody whose every request carries these headers: a cookie, or a token. */
+  /** A caller whose every request carries these headers: a cookie, or a token. */
   const visitorWith = (at: Instance, credentials: Record<string, string>): Visitor => {
     const request: Visitor['request'] = async (method, path, body, headers = {}) =>
       call(at, path, {
@@ -200,12 +200,12 @@ export async function openFixture(more: Partial<FieldworkDeps> = {}, options: Fi
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
-/** Invites somebody, who accepts. Answers the new member, signed in. */
+/** Invites a person, who accepts. Returns the new member, signed in. */
 export async function joinTeam(fixture: Fixture, owner: Visitor, at: Instance, sub: string, role: string) {
   return acceptInvite(owner, await fixture.signedIn(at, sub), role);
 }
 
-/** Invites somebody who is signed in already. */
+/** Invites a person who is signed in already. */
 export async function acceptInvite(owner: Visitor, member: Visitor, role: string) {
   const { url } = await owner.post<{ url: string }>('/api/invites', { role });
   const { principal } = await member.post<{ principal: string }>('/api/accept-invite', {

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { migrations } from '../src/migrations.ts';
+import { fold, searchPatterns } from '../src/lib/text.ts';
 import { type OrderFilter, orderListStatement } from '../src/orders/store.ts';
-import { fold, searchPatterns } from '../src/text.ts';
+import { migrations } from '../src/vertical/migrations.ts';
 import { type Business, openBusiness, openOrder, people } from './business.ts';
 
 let business: Business;
@@ -98,7 +98,7 @@ describe('the list of orders', () => {
     expect(await find('_')).toEqual([]);
   });
 
-  test('is narrowed to an assignee, to me, or to nobody', async () => {
+  test('is narrowed to an assignee, to me, or to unassigned orders', async () => {
     const { order } = await openOrder(business, { title: 'Taken' });
     await openOrder(business, { title: 'Free' });
     await business.run(people.owner, 'order/assign', { order: order.id, assignee: people.jo });

@@ -1,7 +1,7 @@
 /** Fieldwork as a model sees it: the same people, the same permissions, the same refusals. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { operations } from '../src/operations.ts';
+import { operations } from '../src/vertical/operations.ts';
 import { type Fixture, type Instance, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 let fixture: Fixture;
@@ -162,7 +162,7 @@ describe('D-11 the tools of fieldwork', () => {
 describe('D-11 who gets to the tools', () => {
   const refusedAt = (at: Instance, visitor = fixture.visitor(at)) => send(visitor, 'tools/list');
 
-  test('nobody who is signed out, no stranger, and nobody of another tenant', async () => {
+  test('no anonymous caller, no non-member, and no member of another tenant', async () => {
     expect((await refusedAt(fixture.pipes)).status).toBe(401);
     const ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     await ada.get('/api/me');

@@ -17,10 +17,10 @@ export interface Asked {
 export type Reply = (response: ServerResponse, asked: Asked) => void | Promise<void>;
 
 export interface ModelServer extends AsyncDisposable {
-  /** What `FREEHOLD_MODEL_OPENAI_COMPATIBLE_BASE_URL` is set to. */
+  /** The value for `FREEHOLD_MODEL_OPENAI_COMPATIBLE_BASE_URL`. */
   readonly url: string;
   readonly asked: readonly Asked[];
-  /** How many answers ended before they were whole, mostly because whoever asked left. */
+  /** The number of answers that ended early, mostly because the caller left. */
   readonly left: () => number;
   /** Answers like this from now on. */
   answer(reply: Reply): void;
@@ -65,9 +65,9 @@ export interface Streamed {
   /** Null: the provider says nothing of it. */
   readonly usage?: object | null;
   readonly finish?: string;
-  /** What is waited for before each piece after the first. */
+  /** The delay before each piece after the first. */
   readonly pause?: () => Promise<unknown>;
-  /** How it ends: whole, without its end, or with a connection that breaks. */
+  /** The end of the stream: whole, without its end, or with a connection that breaks. */
   readonly end?: 'whole' | 'open' | 'broken';
 }
 
@@ -109,7 +109,7 @@ export function whole(content: string, { usage = USAGE, finish = 'stop' }: Strea
     });
 }
 
-/** A refusal, in a body that quotes what nobody else should read. */
+/** A refusal, in a body that quotes text that no other reader should see. */
 export function refuses(status: number, headers: Readonly<Record<string, string>> = {}): Reply {
   return (response) =>
     sendJson(response, status, { error: { message: 'no: key sk-private', type: 'invalid' } }, headers);

@@ -173,7 +173,7 @@ describe('a technician', () => {
   test('an order is assigned to teammates only, and once', async () => {
     const { order } = await openOrder(business);
     await expect(
-      business.run(people.owner, 'order/assign', { order: order.id, assignee: people.stranger }),
+      business.run(people.owner, 'order/assign', { order: order.id, assignee: people.nonMember }),
     ).rejects.toMatchObject({ code: 'not_found', reason: 'unknown_teammate' });
     await business.run(people.owner, 'order/assign', { order: order.id, assignee: people.jo });
     await expect(

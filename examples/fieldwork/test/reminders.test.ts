@@ -1,8 +1,8 @@
 /** Reminders: raised and settled by what happens and by the time that passes, once each. */
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { migrations } from '../src/migrations.ts';
 import { OVERDUE_SQL, WAITING_SQL } from '../src/reminders/store.ts';
+import { migrations } from '../src/vertical/migrations.ts';
 import { type Business, openBusiness, orderIn, people } from './business.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 let business: Business;
 beforeEach(async () => {
   business = await openBusiness();
-  // A schedule is put down the first time somebody looks.
+  // A schedule is stored at the first round of work.
   await business.work();
 });
 afterEach(async () => {
@@ -53,14 +53,14 @@ describe('work that is done', () => {
       cause: completed?.id,
       payload: { order, kind: 'to_invoice' },
     });
-    // The order itself was not touched: whoever edits it meanwhile is not told that somebody else did.
+    // The order itself is unchanged: a member who edits it meanwhile sees no conflict.
     const seen = await business.call(people.owner, 'order/get', { order });
     expect(seen.version).toBe((await business.history({ type: 'order', id: order })).at(-1)?.id);
   });
 });
 
 describe('an appointment that is over', () => {
-  test('is told the next morning, once, and not again when somebody has dismissed it', async () => {
+  test('is told the next morning, once, and not again after a member dismissed it', async () => {
     const { id: order } = await orderIn(business, 'scheduled');
     business.clock.nowMs += 6 * HOUR_MS;
     await business.work();
@@ -97,13 +97,13 @@ describe('an appointment that is over', () => {
   });
 });
 
-test('mornings that nobody was there for are made up for by one', async () => {
+test('missed mornings are made up for by one', async () => {
   await orderIn(business, 'scheduled');
   await morningOf('2026-03-20');
   expect(await waiting()).toHaveLength(1);
 });
 
-test('reminders are for those who plan, and raised by nobody but the application', async () => {
+test('reminders are for those who plan, and raised by the application alone', async () => {
   await expect(business.run(people.jo, 'reminder/list', {})).rejects.toMatchObject({
     code: 'permission_denied',
   });

@@ -1,8 +1,8 @@
-/** Appointments that visitors of the trader's own web site ask for: who may ask, what becomes of it, and what is kept. */
+/** Appointments that visitors of the trader's own web site ask for: permission, outcome, and stored data. */
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { migrations } from '../src/migrations.ts';
 import { WAITING_REQUESTS_SQL } from '../src/requests/store.ts';
+import { migrations } from '../src/vertical/migrations.ts';
 import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
 const SHOP = 'https://shop.example';
@@ -26,9 +26,9 @@ afterEach(async () => {
 
 const list = (origins: string[]) => ada.request('PUT', '/api/widget', { origins });
 const wish = { name: 'Grace', phone: '030 1234', email: '', what: 'A tap drips', when: 'Mondays' };
-const anybody = () => fixture.visitor(fixture.pipes);
+const anyPage = () => fixture.visitor(fixture.pipes);
 const ask = (body: unknown = wish, headers: Record<string, string> = { origin: SHOP }) =>
-  anybody().request('POST', '/public/appointments', body, headers);
+  anyPage().request('POST', '/public/appointments', body, headers);
 const waiting = async () => (await ada.get<{ items: { id: string }[] }>('/api/requests')).items;
 
 describe('a visitor', () => {
@@ -100,7 +100,7 @@ describe('a visitor', () => {
   });
 
   test('loads the script from any page', async () => {
-    const response = await anybody().request('GET', '/embed/appointments.js');
+    const response = await anyPage().request('GET', '/embed/appointments.js');
     expect([await response.text(), response.headers.get('cross-origin-resource-policy')]).toEqual([
       SCRIPT,
       'cross-origin',

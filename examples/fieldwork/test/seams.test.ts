@@ -1,4 +1,4 @@
-/** What fieldwork says where it is put together: each of these is one word in the wiring, and matters. */
+/** The wiring of fieldwork: each of these facts depends on one word in it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
 import { makeFieldwork } from '../src/fieldwork.ts';
@@ -20,8 +20,8 @@ afterEach(async () => {
 describe('an invite with an e-mail address', () => {
   test.each([
     ['another address', 'eve', true, 'invite_email_mismatch'],
-    ['the address, which nobody has verified', 'jo', false, 'invite_email_unverified'],
-  ])('is not for somebody with %s', async (_who, sub, verified, reason) => {
+    ['the address, which is not verified', 'jo', false, 'invite_email_unverified'],
+  ])('is not for a person with %s', async (_who, sub, verified, reason) => {
     const token = await invite('jo@example.org');
     const visitor = fixture.visitor(fixture.pipes, await fixture.cookieOf(fixture.pipes, sub, sub, verified));
     const problem = await visitor.refused('POST', '/api/accept-invite', { token });
@@ -29,7 +29,7 @@ describe('an invite with an e-mail address', () => {
     expect(await visitor.get('/api/me')).toMatchObject({ status: 'stranger' });
   });
 
-  test('is for whoever has that address, verified', async () => {
+  test('is for a person who has that address, verified', async () => {
     const token = await invite('Jo@Example.org');
     const jo = await fixture.signedIn(fixture.pipes, 'jo');
     await jo.post('/api/accept-invite', { token });
@@ -42,10 +42,10 @@ async function invite(email: string): Promise<string> {
   return new URL(url).searchParams.get('invite') ?? '';
 }
 
-test('nobody is invited to more than the inviter has', async () => {
+test('a member cannot invite to more than the inviter has', async () => {
   const { host } = fixture.fieldwork;
   const { tenant: tenantId, scope: scopeId } = fixture.pipes;
-  // Somebody who keeps the team and plans nothing: a role that the platform adds.
+  // A member who manages the team and plans nothing: a role that the platform adds.
   await host.projectRolesLocal(
     { tenantId, scopeId },
     { keeper: ['member.manage', 'team.read', 'order.list'] },
@@ -128,7 +128,7 @@ test('what an event of the directory tells is shown by its name, and what has no
   expect(text).not.toContain('hush');
 });
 
-test('what nobody expected is told to the operator, and to nobody else', async () => {
+test('an unexpected error is reported to the operator, and to no other reader', async () => {
   await using broken = await openFixture({
     vault: {
       keys: () => Promise.reject(new Error('the vault burns at 10.0.0.7')),
@@ -148,7 +148,7 @@ test('what nobody expected is told to the operator, and to nobody else', async (
   expect((await bob.get<{ items: unknown[] }>('/api/customers')).items).toEqual([]);
 });
 
-test('no answer is taken for what it does not say it is, whoever answers', async () => {
+test('no answer is taken for another content type, on any surface', async () => {
   const addresses = new Set(
     fixture.fieldwork.app.routes.map(({ path }) => path.replaceAll(/:\w+/g, 'x').replaceAll('*', 'x')),
   );
@@ -170,11 +170,11 @@ test('how long a scope keeps what happened is delivered like every setting, and 
       scopeId,
       config: { 'platform:retention': policy },
     });
-  const kept = async () => fixture.fieldwork.host.scope(scopeId).retention({});
-  expect(await kept()).toMatchObject({ historyDays: null, denialsDays: 730 });
+  const stored = async () => fixture.fieldwork.host.scope(scopeId).retention({});
+  expect(await stored()).toMatchObject({ historyDays: null, denialsDays: 730 });
   expect((await configure('for ever')).status).toBe(400);
   expect((await configure('{"historyDays":400}', fixture.sparks.tenant)).status).toBe(404);
-  expect(await kept()).toMatchObject({ historyDays: null, denialsDays: 730 });
+  expect(await stored()).toMatchObject({ historyDays: null, denialsDays: 730 });
   expect((await configure('{"historyDays":400}')).status).toBe(200);
-  expect(await kept()).toMatchObject({ historyDays: 400 });
+  expect(await stored()).toMatchObject({ historyDays: 400 });
 });

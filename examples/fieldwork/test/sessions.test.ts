@@ -1,4 +1,4 @@
-/** One's own sessions: seen, and ended so that the very next request with one of them is nobody's. */
+/** The caller's own sessions: listed, and ended so that the very next request with one of them is anonymous. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { accessClaims, type FakeIssuer, makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
 import { type SessionRecord, sessionsResponse } from '../src/server/wire.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
   expect(incidents).toEqual([]);
 });
 
-/** Signs somebody in through the issuer with a browser of their own, a second after whatever was before. */
+/** Signs a person in through the issuer with a new browser, a second after the last sign-in. */
 async function signIn(at: Instance, sub: string, userAgent = FIREFOX): Promise<Visitor> {
   fixture.clock.nowMs += 1_000;
   issuer.claims = { sub, name: sub, email: `${sub}@example.org`, email_verified: true };
@@ -65,7 +65,7 @@ const isSignedOut = async (visitor: Visitor) =>
   (await visitor.request('GET', '/api/orders')).status === 401;
 
 describe('the list', () => {
-  test('shows where somebody is signed in, newest first, and which of them this is', async () => {
+  test('shows where a person is signed in, newest first, and which of them this is', async () => {
     const laptop = await signIn(fixture.pipes, 'ada');
     const phone = await signIn(fixture.pipes, 'ada', SAFARI);
     const list = await sessionsOf(laptop);
@@ -122,7 +122,7 @@ describe('the list', () => {
     expect(response.headers.get('cache-control')).toBe('private, no-store');
   });
 
-  test('A-04: is for nobody who is signed out', async () => {
+  test('A-04: is for no anonymous caller', async () => {
     const anonymous = fixture.visitor(fixture.pipes);
     expect(await anonymous.refused('GET', '/api/sessions')).toMatchObject({ status: 401 });
     for (const path of ['/api/sessions/x/end', '/api/sessions/end-others', '/api/sessions/end-all'])
@@ -148,7 +148,7 @@ describe('ending one', () => {
     expect([await isSignedOut(laptop), await isSignedOut(phone)]).toEqual([true, false]);
   });
 
-  test('cannot be somebody else’s, whoever knows its id', async () => {
+  test('cannot be another person’s, even with its id', async () => {
     const ada = await signIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
     const [{ id } = { id: '' }] = await sessionsOf(ada);
@@ -166,7 +166,7 @@ describe('ending one', () => {
     expect(await isSignedOut(ada)).toBe(false);
   });
 
-  test('of an id that nobody has is not found', async () => {
+  test('of an unknown id is not found', async () => {
     const ada = await signIn(fixture.pipes, 'ada');
     expect(await ada.refused('POST', '/api/sessions/made-up/end', {})).toMatchObject({
       status: 404,
@@ -223,7 +223,7 @@ describe('ending all of them', () => {
   });
 });
 
-test('somebody who is no member here manages their sessions all the same', async () => {
+test('a person who is no member here manages their sessions all the same', async () => {
   const ada = await signIn(fixture.pipes, 'ada');
   await ada.get('/api/me');
   const laptop = await signIn(fixture.pipes, 'eve');
@@ -244,7 +244,7 @@ test('a removed member keeps their sessions and loses the business, on the next 
   expect(await sessionsOf(jo)).toHaveLength(1);
 });
 
-test('the bearer of an access token has no sessions, sees nobody’s, and ends none', async () => {
+test('the bearer of an access token has no sessions, sees none, and ends none', async () => {
   const laptop = await signIn(fixture.pipes, 'ada');
   await laptop.get('/api/me');
   const { tenant: tenantId, scope: scopeId } = fixture.pipes;

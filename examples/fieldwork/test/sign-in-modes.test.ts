@@ -1,4 +1,4 @@
-/** What holds whichever way people come in, and what differs between the ways. */
+/** Facts that hold for every way to sign in, and the differences between the ways. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { acceptInvite, openFixture } from './fixture.ts';
 import { type Mode, openMode, postForm, type SignInMode } from './sign-in-modes.ts';
@@ -18,7 +18,7 @@ describe.each(MODES)('coming in by %s', (mode) => {
     opened = await openMode(mode);
   });
 
-  test('A-04: nobody is refused, and told what there is to do about it', async () => {
+  test('A-04: an anonymous caller is refused, and told what there is to do about it', async () => {
     const { fixture } = opened;
     const response = await fixture.visitor(fixture.pipes).request('GET', '/api/orders');
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -67,7 +67,7 @@ describe.each(MODES)('coming in by %s', (mode) => {
     expect(await jo.refused('GET', '/api/customers')).toMatchObject({ code: 'permission_denied' });
   });
 
-  test('A-22: whoever is somebody at one business is nobody at another', async () => {
+  test('A-22: a member of one business is unknown at another', async () => {
     const { fixture, credentialsOf } = opened;
     const credentials = await credentialsOf(fixture.pipes, 'ada');
     const trespasser = fixture.visitorWith(fixture.sparks, credentials);

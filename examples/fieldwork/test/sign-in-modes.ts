@@ -4,10 +4,10 @@ import { expect } from 'vitest';
 import { makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
 import { type Fixture, type Instance, openFixture, START_MS, type Visitor } from './fixture.ts';
 
-/** Somebody at a door. The e-mail address is `<sub>@example.org`, and the issuer or the directory vouches for it. */
+/** A person at a sign-in. The e-mail address is `<sub>@example.org`, and the issuer or the directory vouches for it. */
 export interface SignInMode {
   readonly fixture: Fixture;
-  /** Proves to be somebody, and answers with what a client sends from then on. */
+  /** Signs in, and returns the headers that a client sends from then on. */
   credentialsOf(at: Instance, sub: string, name?: string): Promise<Record<string, string>>;
   /** The same, at the door. */
   enter(at: Instance, sub: string, name?: string): Promise<Visitor>;

@@ -88,7 +88,7 @@ const messagesIn = (text: string): SummaryMessage[] =>
 const textOf = (messages: readonly SummaryMessage[]): string =>
   messages.map((each) => (each.type === 'text' ? each.text : '')).join('');
 
-/** What waits for the platform's collector, read as the control plane reads it. */
+/** The lines that wait for the platform's collector, read as the control plane reads them. */
 async function waiting(
   at: Instance = fixture.pipes,
 ): Promise<{ readonly by: string; readonly line: ModelUsage }[]> {
@@ -180,7 +180,7 @@ describe('a summary', () => {
     expect(withNotes).toContain('Ask for [customer], the key is [address] the [address].');
   });
 
-  test('comes whole for whoever takes no events, and from a server that does not stream', async () => {
+  test('comes whole for a reader who takes no events, and from a server that does not stream', async () => {
     await open();
     server.answer(whole('Kurz.'));
     const answer = summaryResponse.parse(await ada.post(path(), { language: 'fr' }));
@@ -253,7 +253,7 @@ describe('what goes wrong at the provider is told, without its words', () => {
     }
     expect(server.asked).toHaveLength(2);
     expect(await waiting()).toEqual([]);
-    // What only the operator can put right reaches him.
+    // The operator learns of failures that only the operator can repair.
     expect(fixture.incidents.splice(0).map((each) => (each as PlatformError).reason)).toEqual(
       Array(incidents).fill(reason),
     );
@@ -264,7 +264,7 @@ describe('what goes wrong at the provider is told, without its words', () => {
     ['JSON of something else', talks('{"ok":true}', 'application/json')],
     ['half of an answer', talks('{"choices":[{"mess', 'application/json')],
     ['an event that is no JSON', talks('data: {"half\n\n', 'text/event-stream')],
-  ])('an answer that nobody understands: %s', async (_what, reply) => {
+  ])('an answer that cannot be read: %s', async (_what, reply) => {
     await open();
     server.answer(reply);
     const problem = await ada.refused('POST', path(), GERMAN, { accept: 'text/event-stream' });
@@ -288,7 +288,7 @@ describe('what goes wrong at the provider is told, without its words', () => {
     },
   );
 
-  test('nobody there', async () => {
+  test('no server there', async () => {
     await open();
     await server[Symbol.asyncDispose]();
     expect(await ada.refused('POST', path(), GERMAN)).toMatchObject({
@@ -299,7 +299,7 @@ describe('what goes wrong at the provider is told, without its words', () => {
     server = await startModelServer();
   });
 
-  test('whoever leaves half way stops the provider, and what was known is on a line', async () => {
+  test('a reader who leaves half way stops the provider, and the known tokens are on a line', async () => {
     await open();
     server.answer(streams(['Half ', 'a '], { pause: () => new Promise(() => undefined) }));
     const response = await ada.request('POST', path(), GERMAN, { accept: 'text/event-stream' });
@@ -317,7 +317,7 @@ describe('before anybody is asked', () => {
   test('without a model, one sentence says what is missing and who can set it', async () => {
     await open({});
     const detail =
-      'Summaries need a language model, and none is set up here: whoever runs this platform names one in FREEHOLD_MODEL.';
+      'Summaries need a language model, and none is set up here: the operator of this platform names one in FREEHOLD_MODEL.';
     expect(await ada.get(path())).toEqual({ available: false, detail, language: 'de' });
     expect(await ada.refused('POST', path(), GERMAN)).toMatchObject({
       status: 503,
@@ -341,16 +341,16 @@ describe('before anybody is asked', () => {
     expect(await ada.get(path())).toMatchObject({
       available: false,
       detail:
-        'Summaries need a language model, and the one that is named here cannot be reached yet: whoever runs this platform sets FREEHOLD_MODEL_OPENAI_API_KEY.',
+        'Summaries need a language model, and the one that is named here cannot be reached yet: the operator of this platform sets FREEHOLD_MODEL_OPENAI_API_KEY.',
     });
     expect(server.asked).toHaveLength(1);
   });
 
-  test('D-19 only whoever is entitled may, where entitlements count', async () => {
+  test('D-19 only an entitled tenant may, where entitlements count', async () => {
     await open({ FREEHOLD_MODEL: SPEC, ...reach(), FREEHOLD_MODEL_ACCESS: 'entitled' });
     const refusal = { status: 403, reason: 'model_not_entitled' };
     expect(await ada.refused('POST', path(), GERMAN)).toMatchObject(refusal);
-    // Whatever is not understood entitles nobody, and neither does what has lapsed.
+    // An unknown value entitles no tenant, and neither does a lapsed one.
     for (const value of [true, 'yes', { plan: null }, { plan: null, quota: -1 }]) {
       await entitle(value);
       expect(await ada.refused('POST', path(), GERMAN)).toMatchObject(refusal);
@@ -410,7 +410,7 @@ describe('before anybody is asked', () => {
     await ask();
   });
 
-  test('nobody is asked any more when the platform does not collect what was taken', async () => {
+  test('no provider is asked any more when the platform does not collect usage', async () => {
     await open();
     const books = fixture.fieldwork.host.operations(fixture.pipes.scope, 'service:assistant');
     await ask();

@@ -32,7 +32,7 @@ async function told(visitor: Visitor, query?: string): Promise<string[]> {
   });
 }
 
-/** What the provider records of a completed sign-in. */
+/** The provider's record of a completed sign-in. */
 async function recordSignIn(sub: string): Promise<void> {
   const { tenant, scope: scopeId } = fixture.pipes;
   const subject = { issuer: 'https://issuer.example', sub, email: `${sub}@example.org`, name: sub };
@@ -46,8 +46,8 @@ describe('the list', () => {
     await ada.post('/api/invites', { role: 'dispatcher' });
     await recordSignIn('eve');
     expect(await told(ada, 'limit=200')).toEqual([
-      'Somebody who is not on the team signed in.',
-      'You invited somebody as Dispatcher.',
+      'A person who is not on the team signed in.',
+      'You invited a person as Dispatcher.',
       'jo signed in.',
       'jo accepted an invite as Technician.',
       'You invited jo as Technician.',
@@ -57,14 +57,14 @@ describe('the list', () => {
     ]);
     await ada.post(`/api/members/${principal}/role`, { role: 'owner' });
     expect((await told(jo)).slice(1, 5)).toEqual([
-      'Ada invited somebody as Dispatcher.',
+      'Ada invited a person as Dispatcher.',
       'You signed in.',
       'You accepted an invite as Technician.',
       'Ada invited you as Technician.',
     ]);
   });
 
-  test('names somebody’s sign-ins from before they were a member, and whoever has left by the name they had', async () => {
+  test('names a member’s sign-ins from before they were one, and a former member by the name they had', async () => {
     await recordSignIn('jo');
     expect((await eventsOf(ada))[0]).toMatchObject({ type: 'signed_in', person: null });
     const { principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
@@ -80,7 +80,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('does not blame an invite’s holder for what somebody else tried with it', async () => {
+  test('does not blame an invite’s holder for the attempts of another person', async () => {
     const { url } = await ada.post<{ url: string }>('/api/invites', { role: 'technician' });
     const token = new URL(url).searchParams.get('invite');
     const grace = await fixture.signedIn(fixture.pipes, 'grace', 'Grace');
@@ -94,7 +94,7 @@ describe('the list', () => {
       detail: { reason: 'invite_used' },
     });
     expect((await told(ada))[0]).toBe(
-      'Somebody who is not on the team tried to accept an invite that was accepted already.',
+      'A person who is not on the team tried to accept an invite that was accepted already.',
     );
   });
 
@@ -106,19 +106,19 @@ describe('the list', () => {
       scopeId,
       config: { OIDC_CLIENT_SECRET: 'hush-hush' },
     });
-    await recordSignIn('somebody-at-the-issuer');
+    await recordSignIn('person-at-the-issuer');
     const text = await (await ada.request('GET', `${PATH}?limit=200`)).text();
     expect(text).toContain('OIDC_CLIENT_SECRET');
     for (const secret of [
       new URL(url).searchParams.get('invite') ?? 'the token',
       'hush-hush',
       'issuer.example',
-      'somebody-at-the-issuer',
+      'person-at-the-issuer',
     ])
       expect(text).not.toContain(secret);
   });
 
-  test('A-22: is of this scope and of nobody else’s', async () => {
+  test('A-22: is of this scope and of no other', async () => {
     const yard = { ...fixture.pipes, scope: fixture.pipes.scope.replace(/1$/, '7') as never };
     await fixture.provision(yard, 'The yard', fixture.choice);
     const bob = await fixture.signedIn(fixture.sparks, 'bob', 'Bob');
@@ -126,7 +126,7 @@ describe('the list', () => {
     await bob.post('/api/invites', { role: 'owner' });
     expect(await told(ada)).toHaveLength(3);
     expect(await told(bob)).toEqual([
-      'You invited somebody as Owner.',
+      'You invited a person as Owner.',
       'You became the owner by signing in first.',
       'The platform changed settings: platform:auth.',
       'The platform opened the seat of the owner.',
@@ -214,12 +214,12 @@ describe('a sentence', () => {
     detail: {},
     ...more,
   });
-  const tell = (more: Partial<IdentityEventEntry>, you: string | null = null) => {
+  const sentence = (more: Partial<IdentityEventEntry>, you: string | null = null) => {
     const { who, text } = tellIdentityEvent(event(more), you);
     return `${who} ${text}`;
   };
 
-  test.each(types.options)('for %s reads well whoever it was, whatever is known', (type) => {
+  test.each(types.options)('for %s reads well for every actor, whatever is known', (type) => {
     for (const more of [
       { person: null },
       { person },
@@ -228,35 +228,35 @@ describe('a sentence', () => {
       { person, detail: { reason: 'unheard-of', how: 'unheard-of', by: 'unheard-of', changed: ['x'] } },
     ]) {
       for (const you of [null, 'prn_a', 'prn_c']) {
-        const sentence = tell({ type, ...more }, you);
-        expect(sentence).toMatch(/^[A-Z][^.]*[^. ]\.$/);
-        expect(sentence).not.toMatch(/undefined|null|object|unheard-of| {2}|You (?:was|their)|\byou was\b/);
+        const said = sentence({ type, ...more }, you);
+        expect(said).toMatch(/^[A-Z][^.]*[^. ]\.$/);
+        expect(said).not.toMatch(/undefined|null|object|unheard-of| {2}|You (?:was|their)|\byou was\b/);
       }
     }
   });
 
   test('says what the event knows, and no more', () => {
-    const stranger = { person: null };
-    expect(tell({ type: 'sign_in_refused', detail: { reason: 'wrong_password' } })).toBe(
-      'Somebody tried to sign in as Grace with a wrong password.',
+    const nonMember = { person: null };
+    expect(sentence({ type: 'sign_in_refused', detail: { reason: 'wrong_password' } })).toBe(
+      'A person tried to sign in as Grace with a wrong password.',
     );
-    expect(tell({ type: 'sign_in_refused', ...stranger, detail: { reason: 'wrong_password' } })).toBe(
-      'Somebody tried to sign in with a wrong password.',
+    expect(sentence({ type: 'sign_in_refused', ...nonMember, detail: { reason: 'wrong_password' } })).toBe(
+      'A person tried to sign in with a wrong password.',
     );
-    expect(tell({ type: 'account_locked' }, 'prn_a')).toBe(
+    expect(sentence({ type: 'account_locked' }, 'prn_a')).toBe(
       'You were locked out for a while after too many wrong attempts.',
     );
-    expect(tell({ type: 'session_ended', detail: { by: 'issuer' } })).toBe(
+    expect(sentence({ type: 'session_ended', detail: { by: 'issuer' } })).toBe(
       'Grace was signed out by the sign-in service.',
     );
-    expect(tell({ type: 'profile_changed', detail: { changed: ['email', 'name'] } })).toBe(
+    expect(sentence({ type: 'profile_changed', detail: { changed: ['email', 'name'] } })).toBe(
       'Grace got new details from the sign-in service: e-mail address and name.',
     );
-    expect(tell({ type: 'claim_refused', ...stranger, detail: { further: 'not_recorded' } })).toBe(
-      'Somebody who is not on the team tried to become the owner. What followed within the hour was not recorded.',
+    expect(sentence({ type: 'claim_refused', ...nonMember, detail: { further: 'not_recorded' } })).toBe(
+      'A person who is not on the team tried to become the owner. What followed within the hour was not recorded.',
     );
-    expect(tell({ type: 'all_sessions_ended', actor: { principal: 'prn_c', name: 'Ada' } }, 'prn_a')).toBe(
-      'Ada signed you out everywhere.',
-    );
+    expect(
+      sentence({ type: 'all_sessions_ended', actor: { principal: 'prn_c', name: 'Ada' } }, 'prn_a'),
+    ).toBe('Ada signed you out everywhere.');
   });
 });

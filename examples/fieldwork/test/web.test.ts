@@ -47,7 +47,7 @@ describe('the page', () => {
     expect(await (await get('/', { accept: '*/*' })).text()).toBe(PAGE);
   });
 
-  test('allows our own files and nothing else, and is framed by nobody', async () => {
+  test('allows our own files and nothing else, and may not be framed', async () => {
     const { headers } = await get('/', NAVIGATION);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'self'");

@@ -1,4 +1,4 @@
-/** How the pages of fieldwork are built: into `web/dist`, as files that need nothing from anywhere else. */
+/** The build of fieldwork's pages: into `web/dist`, as files without outside dependencies. */
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 

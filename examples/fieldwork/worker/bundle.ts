@@ -19,7 +19,7 @@ export async function bundleWorker(
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser', 'import'],
     mainFields: ['module', 'main'],
-    // What the runtime brings. Anything else of Node's would have to be named here, and none is.
+    // Modules of the runtime. Other modules of Node would have to be named here, and there are none.
     external: ['node:crypto', 'cloudflare:workers'],
     plugins: [...plugins],
     logLevel: 'warning',

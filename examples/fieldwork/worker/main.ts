@@ -26,7 +26,7 @@ declare global {
       readonly VAULTS: UnitNamespace;
       /** Reaches what the operator runs, on whatever network: never what a tenant names. */
       readonly OWN_NETWORK: Fetcher;
-      /** What was not given is null. */
+      /** An absent value is null. */
       readonly PLATFORM_SECRET: string | null;
       readonly SEAL_KEY: string | null;
       readonly NODE_KEYS: string | null;
@@ -69,8 +69,8 @@ const { app, host, units } = makeFieldwork({
   platformSecret: listOf(env.PLATFORM_SECRET),
   now,
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
-  // What tenants choose must be public: workerd itself refuses the rest. Only the operator's own issuer may be private,
-  // and only on its own behalf, because another one could name an address there as its endpoint.
+  // Addresses that tenants choose must be public: workerd itself refuses the rest. Only the operator's own issuer may
+  // be private, and only on its own behalf, because another one could name an address there as its endpoint.
   fetch: (url: string, init: RequestInit, purpose?: { readonly issuer: string }) =>
     purpose !== undefined && purpose.issuer === env.OWN_ISSUER
       ? env.OWN_NETWORK.fetch(url, init)
@@ -105,7 +105,7 @@ const nodeOf = makeNodeVerifier({
   vertical: manifest.slug,
   now,
 });
-/** What instances are configured with where nothing was delivered to them, and how language models are reached. */
+/** The settings of instances without delivered ones, and the settings of language models. */
 const settings = Object.fromEntries(
   Object.entries(env).filter(
     ([name, value]) =>

@@ -1,6 +1,6 @@
 /**
- * Whose request this is, said by the router in a header that nobody else can write: a token that it signs for each
- * request (design: vertical-host, "Node assertion"). Without a good one, the worker serves no tenant.
+ * The node of a request, in a token that the router signs for each request, in a header (design: vertical-host, "Node
+ * assertion"). Without a valid one, the worker serves no tenant.
  */
 import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
 import type { Bindings } from '@freehold/fieldwork';
@@ -11,12 +11,12 @@ export const NODE_ASSERTION_HEADER = 'x-freehold-node';
 /** Keeps it apart from every other token that the same key might sign (RFC 8725, section 3.11). */
 export const NODE_ASSERTION_TYPE = 'freehold-node+jwt';
 export const NODE_ASSERTION_ISSUER = 'freehold-router';
-/** How old one may be, whatever it says of its own end. */
+/** The greatest age of a token, whatever its own expiry. */
 export const NODE_ASSERTION_AGE_MAX_S = 60;
-/** How far the clocks of the router and the worker may be apart. */
+/** The greatest difference between the clocks of the router and the worker. */
 const CLOCK_TOLERANCE_S = 5;
 
-/** What a node assertion says beside `iss`, `aud` (the vertical's slug), `iat` and `exp`. */
+/** The claims of a node assertion beside `iss`, `aud` (the vertical's slug), `iat` and `exp`. */
 export const nodeClaims = z.object({
   tenant: tenantId,
   scope: scopeId,
@@ -25,7 +25,7 @@ export const nodeClaims = z.object({
   surface: z.string(),
   /** The origin that browsers see. */
   origin: z.url({ protocol: /^https?$/ }),
-  /** The network address of whoever asked; null when it is not known. */
+  /** The network address of the sender; null when it is not known. */
   clientAddress: z.string().nullable(),
 });
 export type NodeClaims = z.infer<typeof nodeClaims>;
@@ -39,13 +39,13 @@ export interface NodeVerifierOptions {
   readonly now: () => number;
 }
 
-/** What is found out about a request: the part of the bindings that is its own. */
+/** The request's own part of the bindings. */
 export type RequestNode = Pick<Bindings, 'node' | 'clientAddress'>;
 
 /**
- * Makes the function that judges the header of a request. A request without one belongs to no instance.
- * @throws PlatformError `forbidden`, reason `node_assertion_refused`, for one that is malformed, too old, for another
- * vertical, or signed by nobody we know.
+ * Makes the function that verifies the header of a request. A request without one belongs to no instance. ⏎ @throws
+ * PlatformError `forbidden`, reason `node_assertion_refused`, for one that is malformed, too old, for another
+ * vertical, or signed by an unknown key.
  */
 export function makeNodeVerifier({
   keys,

@@ -1,4 +1,6 @@
-/** What a vertical's worker exposes to the platform and to its own people. Start with the two `mount…` files. */
+/**
+ * The HTTP surfaces of a vertical's worker, for the platform, its members and visitors. Start with the `mount…` files.
+ */
 
 export type { PlatformSecret } from '@freehold/contracts/http';
 export { type ContentBlocks, contentBlocks, MCP_META, type McpToolHints } from '@freehold/operations/mcp';
@@ -6,16 +8,16 @@ export { PlatformRequestError, type PlatformRequestOptions } from './connect/ask
 export * from './connect/request-connect-url.ts';
 export * from './connect/request-tenant.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
+export * from './lib/platform-surface-deps.ts';
+export { type ProblemOptions, problemResponse, type RequestIncidentSink } from './lib/problem-response.ts';
 export * from './management-openapi.ts';
 export type { ListingStub, McpOptions } from './mcp/mcp-endpoint.ts';
 export { type McpTool, mcpToolsOf } from './mcp/tools.ts';
 export * from './mount-operations.ts';
 export * from './mount-platform-surface.ts';
 export * from './mount-problem-docs.ts';
-export * from './platform-surface-deps.ts';
-export * from './problem-response.ts';
+export { webOrigin } from './public/cors.ts';
 export * from './public/mount-public-surface.ts';
 export { makePublicActor } from './public/public-actor.ts';
 export type * from './public/public-surface.ts';
-export { webOrigin } from './public/web-origin.ts';
 export { mountWidgetScript, type PinnedScript, type WidgetScriptOptions } from './public/widget-script.ts';

@@ -28,8 +28,8 @@ import {
   requestOf,
   SCOPE,
 } from '../test/management-samples.ts';
+import type { PlatformSurfaceDeps } from './lib/platform-surface-deps.ts';
 import { mountPlatformSurface } from './mount-platform-surface.ts';
-import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 
 const SECRET = 's3cret';
 const DELEGATED = Object.keys(MEMBERS) as (keyof typeof MEMBERS)[];
@@ -120,15 +120,15 @@ describe('C-10, C-20 what a host may be able to do beyond the specification', ()
 
   test('is asked of a hook, for the way back of an owner', async () => {
     const calls: unknown[] = [];
-    const minted = { url: 'https://acme.example/?invite=x', expiresAt: '2026-11-22T08:30:00.000Z' };
+    const stubs = { url: 'https://acme.example/?invite=x', expiresAt: '2026-11-22T08:30:00.000Z' };
     const { ask } = surface({
       mintOwnerRecovery: async ({ request, ownerRoleKey }) => {
         calls.push([request, ownerRoleKey]);
-        return minted;
+        return stubs;
       },
     });
     const response = await ask('ownerRecovery');
-    expect([response.status, await response.json()]).toEqual([201, minted]);
+    expect([response.status, await response.json()]).toEqual([201, stubs]);
     expect(calls).toEqual([[{ ...SCOPE, ...FIELDS.ownerRecovery }, 'owner']]);
     expect((await ask('ownerRecovery', { ...SCOPE, ...FIELDS.ownerRecovery, recover: false })).status).toBe(
       400,
@@ -163,7 +163,7 @@ describe('C-10, C-20 what a host may be able to do beyond the specification', ()
 
 describe('D-01, D-02, D-22 a delegation', () => {
   const JSON_ROUTES = GENERIC.filter((name) => MANAGEMENT_ROUTES[name].answers === 'json');
-  /** What the host says, as the route wraps it. */
+  /** The host's result, in the form of the route. */
   const wrapped = (name: keyof typeof MEMBERS): unknown => {
     const answer = ANSWERS[MEMBERS[name]];
     if (name === 'deleteScope') return { scopeId: SCOPE.scopeId };
@@ -222,7 +222,7 @@ describe('D-01, D-02, D-22 a delegation', () => {
     const { headers } = await surface().ask('connectorAttachmentOpen');
     const record = Buffer.from(headers.get('x-attachment-record') ?? '', 'base64url').toString();
     expect(JSON.parse(record)).toEqual(RECORD);
-    // Whatever the file says it is, nobody is to open it as such.
+    // No browser may open the file as the type that it claims to be.
     expect(headers.get('content-type')).toBe('application/octet-stream');
     expect(headers.get('content-disposition')).toBe(
       `attachment; filename="R_sum_ _1_.pdf"; filename*=UTF-8''R%C3%A9sum%C3%A9%20%221%22.pdf`,
@@ -449,10 +449,10 @@ test('D-06 whatever is asked, the answer is of the contract or a problem, and ne
       fc.dictionary(name, value, { maxKeys: 4 }),
       fc.subarray(['scope', 'fields'] as const),
       value,
-      async (route, more, kept, body) => {
+      async (route, more, remaining, body) => {
         const base = {
-          ...(kept.includes('scope') ? SCOPE : {}),
-          ...(kept.includes('fields') ? FIELDS[route] : {}),
+          ...(remaining.includes('scope') ? SCOPE : {}),
+          ...(remaining.includes('fields') ? FIELDS[route] : {}),
         };
         const { path, init } = requestOf(route, { ...base, ...more });
         const type = new Headers(init.headers).get('content-type');
@@ -643,7 +643,7 @@ describe('D-07 what the host says', () => {
     },
   );
 
-  test('bytes that are no stream, are read by somebody else, or come with no good head are our bug', async () => {
+  test('bytes that are no stream, have another reader, or come with no good head are our bug', async () => {
     const taken = bytes(COPY);
     taken.getReader();
     let cancelled = false;
@@ -746,7 +746,7 @@ describe('a stream of the host', () => {
     await reader?.cancel();
   });
 
-  test('is told when nobody reads on', async () => {
+  test('is cancelled when the reader stops', async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const { ask } = exporting(
       new ReadableStream({

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the management contract, made from its table of routes and from nothing else. */
+/** The OpenAPI 3.1 document of the management contract, made from its table of routes alone. */
 import {
   ATTACHMENT_RECORD_HEADER,
   EXPORT_BOOKMARK_HEADER,

@@ -5,8 +5,8 @@ import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { runs } from '../../testkit/src/index.ts';
 import { fakeScope, sampleOperations } from '../test/fixtures.ts';
+import { problemResponse } from './lib/problem-response.ts';
 import { mountOperations } from './mount-operations.ts';
-import { problemResponse } from './problem-response.ts';
 
 const PATHS = [
   '/api/op/order/create',
@@ -51,7 +51,7 @@ const body = fc.oneof(
   fc.uint8Array({ maxLength: 64 }).map((each) => new Uint8Array(each)),
 );
 
-/** What a header can hold: anything else never gets past the server in front. */
+/** Characters that a header can hold: the server in front refuses all others. */
 const headerValue = fc
   .oneof(
     fc.string(),

@@ -64,7 +64,7 @@ describe('routes', () => {
   test('D-09 two declarations that dispatch identically fail at mount, naming both', () => {
     const byId = z.strictObject({ id: z.string() });
     const byCode = z.strictObject({ code: z.string() });
-    const twins = mount({
+    const shared = mount({
       'order/read': declare({ input: byId, output: z.null(), http: { method: 'GET', path: '/orders/:id' } }),
       'order/find': declare({
         input: byCode,
@@ -72,7 +72,7 @@ describe('routes', () => {
         http: { method: 'GET', path: '/orders/:code' },
       }),
     });
-    expect(twins).toThrow(/order\/read and order\/find .*identically/);
+    expect(shared).toThrow(/order\/read and order\/find .*identically/);
     const taken = mount({
       'docs/read': declare({
         input: z.strictObject({}),
@@ -795,7 +795,7 @@ describe('the OpenAPI document', () => {
         .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
       expect(found, ref).toBeTypeOf('object');
     }
-    // What may be left out differs between the two directions.
+    // Optional fields differ between the two directions.
     expect(document.components.schemas.MoneyInput).toMatchObject({ required: ['amount'] });
     expect(document.components.schemas.Money).toMatchObject({ required: ['amount', 'currency'] });
   });

@@ -1,6 +1,6 @@
 /** One HTTP route and one tool for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
 import type { ApiDocs } from '@freehold/api-docs';
-import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
+import { answerOtherMethod } from '@freehold/contracts/http';
 import {
   type Addressed,
   addressesOf,
@@ -9,22 +9,21 @@ import {
   routerPath,
 } from '@freehold/operations';
 import type { Context, Env, Hono } from 'hono';
-import { guarded } from './lib/failures.ts';
-import { jsonResponse } from './lib/json-response.ts';
 import { type OpenApiInfo, openApiDocument } from './lib/openapi.ts';
-import { answerCall, readCall } from './lib/operation-call.ts';
+import { operationHandler } from './lib/operation-call.ts';
 import { type OperationRoute, operationRoutes } from './lib/operation-routes.ts';
+import { guarded, type ProblemOptions } from './lib/problem-response.ts';
+import { jsonResponse } from './lib/request.ts';
 import { type ListingStub, type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
-import type { ProblemOptions } from './problem-response.ts';
 
 /**
- * Settles who is calling and which scope they reach: the gate of every route of the mount.
- * @throws PlatformError `unauthenticated` when nobody is signed in, and whatever else keeps the caller out.
+ * Identifies the caller and the scope: the gate of every route of the mount. ⏎ @throws PlatformError `unauthenticated`
+ * for an anonymous caller, or another refusal.
  */
 export type ResolveStub<E extends Env> = (c: Context<E>) => Promise<ListingStub> | ListingStub;
 
 export interface MountOperationsOptions<E extends Env = Env> extends ProblemOptions {
-  /** Where the mount's own documents and endpoint are; operations are where their declarations say. Default: `/api`. */
+  /** The path of the mount's own documents and endpoint; operations are at their declared paths. Default: `/api`. */
   readonly basePath?: string;
   /** The largest body, in bytes. Default: 1 MiB. */
   readonly bodyLimitBytes?: number;
@@ -38,8 +37,8 @@ export interface MountOperationsOptions<E extends Env = Env> extends ProblemOpti
   /** False leaves out the MCP endpoint. Default: served at `{basePath}/mcp`, one tool per operation with a binding. */
   readonly mcp?: false | McpOptions<E>;
   /**
-   * The origin that browsers see the app at, where it is not that of the request's URL (a proxy that ends TLS).
-   * Routes measure only browsers without `Sec-Fetch-Site` by it; the MCP endpoint answers to its host name alone.
+   * The origin that browsers see the app at, where it is not that of the request's URL (a proxy that ends TLS). Routes
+   * use it for browsers without `Sec-Fetch-Site`; the MCP endpoint answers to its host name alone.
    */
   readonly ownOrigin?: (c: Context<E>) => string;
 }
@@ -67,14 +66,10 @@ export function mountOperations<E extends Env>(
   options: MountOperationsOptions<E> = {},
 ): void {
   const declared = operationRoutes(operations);
+  const { bodyLimitBytes, ownOrigin } = options;
   const routes = declared.map((route) => ({
     ...route,
-    answer: async (c: Context<E>): Promise<Response> => {
-      // Who is asking comes before what they ask: nobody reads a stranger's body or tells them of our schemas.
-      if (route.method !== 'GET') requireSameOrigin(c.req.raw.headers, () => ownOrigin(c, options));
-      const stub = await resolveStub(c);
-      return answerCall(c, stub, await readCall(c, route, options.bodyLimitBytes));
-    },
+    answer: operationHandler<E>(route, { resolveStub, bodyLimitBytes, ownOrigin }),
   }));
   const all: Mounted<E>[] = [
     ...routes,
@@ -85,7 +80,7 @@ export function mountOperations<E extends Env>(
   const routesByAddress = addressesOf(all).map((address) => [...address.values()]);
   for (const { method, path, answer } of routesByAddress.flat())
     app.on(method, routerPath(path), guarded(app, options, answer));
-  // After all of the above: the router takes the first that fits, and these fit every method.
+  // After all of the above: hono takes the first route that fits, and these fit every method.
   const otherMethod = guarded(app, options, async (c: Context<E>) =>
     answerOtherMethod(c.req.method, methodsAt(c.req.path, all)),
   );
@@ -153,8 +148,4 @@ function mcpRoute<E extends Env>(
     serverInfo: serverInfo ?? { name: title, version },
   });
   return { name: 'the MCP endpoint', method: 'POST', path: path, answer };
-}
-
-function ownOrigin<E extends Env>(c: Context<E>, options: MountOperationsOptions<E>): string {
-  return options.ownOrigin?.(c) ?? new URL(c.req.url).origin;
 }

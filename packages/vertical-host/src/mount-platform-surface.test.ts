@@ -11,8 +11,8 @@ import {
   requestOf,
   SCOPE,
 } from '../test/management-samples.ts';
+import type { PlatformSurfaceDeps } from './lib/platform-surface-deps.ts';
 import { mountPlatformSurface } from './mount-platform-surface.ts';
-import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 
 interface Bindings {
   readonly PLATFORM_SECRET?: string | string[];
@@ -147,7 +147,7 @@ describe('D-04 the platform secret', () => {
     ]);
   });
 
-  test('a secret that cannot be read lets nobody in', async () => {
+  test('a secret that cannot be read lets no caller in', async () => {
     const { get, calls } = surface({
       platformSecret: () => {
         throw new Error('no vault');
@@ -264,12 +264,12 @@ describe('D-03 the other flavoured routes', () => {
   });
 
   test('a delivery that should be looked at says so, in a word and a sentence', async () => {
-    const warning = { code: 'owner_stranded', detail: 'Nobody can sign in.', owner: 'of no interest' };
+    const warning = { code: 'owner_stranded', detail: 'Sign-in is closed.', owner: 'of no interest' };
     const { post } = surface({ onConfigure: async () => ({ keys: ['b', 'a'], warning }) });
     const response = await post('/internal/configure', { ...SCOPE, config: { a: '1' } });
     expect(await response.json()).toEqual({
       keys: ['a', 'b'],
-      warnings: [{ code: 'owner_stranded', detail: 'Nobody can sign in.' }],
+      warnings: [{ code: 'owner_stranded', detail: 'Sign-in is closed.' }],
     });
   });
 

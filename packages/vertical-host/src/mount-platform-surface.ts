@@ -1,25 +1,22 @@
-/** The management contract of a vertical: what the platform asks of it under `/internal/*` (spec 4.4, 5.6 and 7). */
+/** The management contract of a vertical: the platform's calls under `/internal/*` (spec 4.4, 5.6 and 7). */
 import { PLATFORM_SECRET_HEADER, PlatformError, projectedRoles, roleKey } from '@freehold/contracts';
 import { answerOtherMethod, requirePlatformSecret } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
-import { guarded, installProblemHandler } from './lib/failures.ts';
-import { attachmentRoutes } from './lib/internal-attachments.ts';
-import { copyRoutes } from './lib/internal-copies.ts';
+import { bytesRoutes } from './lib/internal-bytes.ts';
 import { delegationRoutes } from './lib/internal-delegations.ts';
 import { flavouredRoutes } from './lib/internal-flavoured.ts';
 import type { InternalRoute } from './lib/internal-route.ts';
-import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
+import type { PlatformSurfaceDeps } from './lib/platform-surface-deps.ts';
+import { guarded, installProblemHandler } from './lib/problem-response.ts';
 
 /**
- * Mounts `/internal/*`. One middleware in front of all of it, unknown addresses included, checks the platform
- * secret; without a configured secret everything is 403. Every failure is a problem document.
- *
- * Call it last. It makes the app's error handler: a `PlatformError` from any route of the app is a problem
- * document; everything else goes unchanged to the handler that the app had before, or, if it had none, is answered
- * as {@link problemResponse} does. A handler that is set after the mount replaces that outside of `/internal/*`;
- * inside, `PlatformError`s stay problem documents.
- * @throws Error at once when the app has routes under `/internal` already, which the middleware would not cover,
- * or when `roles` or `ownerRoleKey` are not well formed.
+ * Mounts `/internal/*`. One middleware in front of all of it, unknown addresses included, checks the platform secret;
+ * without a configured secret everything is 403. Every failure is a problem document. ⏎ Call it last. It sets the
+ * app's error handler: a `PlatformError` from any route of the app is a problem document; other errors go unchanged to
+ * the app's earlier handler, or, without one, are answered as {@link problemResponse} does. A handler that is set
+ * after the mount replaces that outside of `/internal/*`; inside, `PlatformError`s stay problem documents. ⏎ @throws
+ * Error at once when the app has routes under `/internal` already, which the middleware would not cover, or when
+ * `roles` or `ownerRoleKey` are not well formed.
  */
 export function mountPlatformSurface<E extends Env>(
   app: Hono<E>,
@@ -44,9 +41,8 @@ export function mountPlatformSurface<E extends Env>(
   );
 
   const routes: InternalRoute<E>[] = [
-    ...copyRoutes<E>(deps),
     ...delegationRoutes<E>(deps),
-    ...attachmentRoutes<E>(deps),
+    ...bytesRoutes<E>(deps),
     ...flavouredRoutes<E>(deps),
   ];
   for (const { method, path, answer } of routes) app.on(method, path, guarded(app, deps, answer));
@@ -64,7 +60,7 @@ async function notFound(c: Context): Promise<Response> {
   throw new PlatformError('not_found', `The management contract has no ${c.req.path}.`);
 }
 
-/** A route that was there first answers before the middleware is asked: it would be open to everybody. */
+/** An earlier route would answer before the middleware, and so be open to all callers. */
 function assertUncovered<E extends Env>(app: Hono<E>): void {
   const open = app.routes.find(({ path, method }) => {
     const isMiddleware = method === 'ALL' && path === '/internal/*';

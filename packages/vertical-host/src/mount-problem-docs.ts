@@ -1,14 +1,13 @@
-/** The pages behind `type` of a problem document: `/problems/<code>` says what the code means (RFC 9457, section 3.1.1). */
+/** The pages behind `type` of a problem document: `/problems/<code>` explains the code (RFC 9457, section 3.1.1). */
 import { PlatformError, PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import type { Context, Env, Hono } from 'hono';
-import { guarded } from './lib/failures.ts';
-import type { ProblemOptions } from './problem-response.ts';
+import { guarded, type ProblemOptions } from './lib/problem-response.ts';
 
-/** What a program that meets the code can do about it. */
+/** Advice for a program that gets the code. */
 const ADVICE: Readonly<Record<ProblemCode, string>> = {
   validation_failed: 'Correct the request: errors names each field and what is wrong with it.',
   unauthenticated: 'Sign in, or send a valid token, and repeat the request.',
-  permission_denied: 'Ask somebody who manages the roles to give you the permission that detail names.',
+  permission_denied: 'Ask a member who manages the roles to give you the permission that detail names.',
   forbidden: 'Repeating the request does not help; reason says why it is refused.',
   not_found: 'Check the address. What exists but is not yours reads as not there.',
   method_not_allowed: 'Use one of the methods in the Allow header.',
@@ -26,7 +25,7 @@ const ADVICE: Readonly<Record<ProblemCode, string>> = {
   unavailable: 'Repeat the request later, with the same idempotency key.',
 };
 
-/** Mounts `GET /problems` (all codes) and `GET /problems/:code`. They are public and hold nothing of any tenant. */
+/** Mounts `GET /problems` (all codes) and `GET /problems/:code`. They are public and hold no tenant's data. */
 export function mountProblemDocs<E extends Env>(app: Hono<E>, options: ProblemOptions = {}): void {
   app.get(
     '/problems',
@@ -54,7 +53,7 @@ function listItem(code: string): string {
   return `<p><a href="/problems/${code}"><code>${code}</code></a></p>`;
 }
 
-/** Only our own constants come in here, so nothing needs escaping; the policy holds should that ever change. */
+/** Only our own constants are inserted, so that nothing needs escaping; the policy is a second guard. */
 function page(title: string, body: string): Response {
   const html = `<!doctype html>
 <html lang="en">

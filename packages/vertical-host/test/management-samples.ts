@@ -27,7 +27,7 @@ const META = {
 export const FILE = 'the bytes of a file';
 export const COPY = 'the bytes of a copy';
 
-/** What each route is asked for, beyond the scope; defaults are left out. */
+/** The fields of each route's request, beside the scope; defaults are left out. */
 export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>>>> = {
   export: { format: 'ndjson' },
   restore: { format: 'ndjson' },
@@ -78,7 +78,7 @@ export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>
   ownerRecovery: { origin: 'https://acme.example', by: 'ada', why: 'Ticket 17.', recover: true },
 };
 
-/** What the host is asked with, where it is not the scope and the fields with these defaults. */
+/** The host's arguments, where they are not the scope and the fields with these defaults. */
 const DEFAULTS: Partial<Record<RouteName, Readonly<Record<string, unknown>>>> = {
   bookmarks: { limit: 20 },
   table: { limit: 20 },
@@ -130,7 +130,7 @@ export const RECORD = {
   at: AT,
 };
 
-/** What each member of the host answers; those of byte routes without their bytes. */
+/** The result of each member of the host; those of byte routes without their bytes. */
 export const ANSWERS = {
   provisionScopeLocal: 'provisioned',
   projectRolesLocal: undefined,

@@ -10,7 +10,7 @@ import type { ScopeHost } from '../../kernel/src/index.ts';
 import { library, recordIncident } from '../../testkit/src/scope-contract/index.ts';
 import { mountOperations, mountPlatformSurface } from '../src/index.ts';
 
-/** How an environment lets a vertical be asked. */
+/** The ways to call a vertical in an environment. */
 export interface SectionSevenSetup {
   /** Names the environment in the report. */
   readonly name: string;
@@ -26,7 +26,7 @@ const TENANT = 'tnt_01j00000000000000000000007';
 const LIBRARIAN = 'prn_01j00000000000000000000071';
 const VISITOR = 'prn_01j00000000000000000000072';
 
-/** Set to be asked by whoever is named in a header; the platform’s hooks are left out, but for one. */
+/** Lets the caller in that a header names; of the platform’s hooks all but one are left out. */
 function vertical(host: ScopeHost, platformSecret: string | undefined): Hono {
   const app = new Hono();
   app.onError((error, c) => c.text(`the app’s own handler: ${error.message}`, 418));

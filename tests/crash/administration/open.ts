@@ -82,7 +82,12 @@ export async function openInPlace(
     new Map([
       [
         'fieldwork',
-        { host: fieldwork.host, platformSecret, fetch: (request) => fieldwork.app.fetch(request) },
+        {
+          host: fieldwork.host,
+          platformSecret,
+          bindings: () => ({}),
+          fetch: (request) => fieldwork.app.fetch(request),
+        },
       ],
     ]),
   );

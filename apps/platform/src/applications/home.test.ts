@@ -37,13 +37,13 @@ test('names the applications, the control plane and the outbox', async () => {
   expect(await (await open({ hasOutbox: false }).get('/')).text()).not.toContain('outbox');
 });
 
-test('where they are nobody’s business it neither names applications nor says that there are none', async () => {
+test('without a list of applications it neither names any nor says that there are none', async () => {
   const page = await (await open({ isSilent: true }).get('/')).text();
   expect(page).toContain('Freehold is running');
   expect(page).not.toMatch(/Applications|acme|None yet/);
 });
 
-test('names them by the operator’s word where there is one', async () => {
+test('names them by their public origins where the operator sets one', async () => {
   const page = await (await open({ originOf: (name) => `https://${name}` }).get('/')).text();
   expect(page).toContain('href="https://acme.localhost"');
 });
@@ -57,25 +57,28 @@ test('the outbox is read on this machine', async () => {
   }
 });
 
-test.each(['192.0.2.7', '10.0.0.1', '::2', null])('and from nowhere else: %s', async (address) => {
-  const { get, outbox } = open();
-  await outbox.send({ to: 'ada@example.org', subject: 'Your sign-up', text: 'Secret link' });
-  for (const path of ['/outbox', '/outbox/1', '/outbox/1/html']) {
-    const response = await get(path, address);
-    expect(response.status).toBe(403);
-    expect(await response.text()).not.toMatch(/sign-up|Secret/);
-  }
-});
+test.each(['192.0.2.7', '10.0.0.1', '::2', null])(
+  'a request from elsewhere is refused: %s',
+  async (address) => {
+    const { get, outbox } = open();
+    await outbox.send({ to: 'ada@example.org', subject: 'Your sign-up', text: 'Secret link' });
+    for (const path of ['/outbox', '/outbox/1', '/outbox/1/html']) {
+      const response = await get(path, address);
+      expect(response.status).toBe(403);
+      expect(await response.text()).not.toMatch(/sign-up|Secret/);
+    }
+  },
+);
 
 test.each<[string, string, Record<string, string>]>([
   ['another name that leads here', 'http://evil.example:8787', {}],
   ['the public name, through a proxy on this machine', 'https://apps.example.org', {}],
-  ['whoever a proxy speaks for', 'http://localhost:8787', { 'x-forwarded-for': '203.0.113.9' }],
-  ['whoever claims to be here', 'http://localhost:8787', { 'x-forwarded-for': '127.0.0.1' }],
+  ['a caller that a proxy speaks for', 'http://localhost:8787', { 'x-forwarded-for': '203.0.113.9' }],
+  ['a caller that claims to be local', 'http://localhost:8787', { 'x-forwarded-for': '127.0.0.1' }],
   ['an unreadable hop', 'http://localhost:8787', { 'x-forwarded-for': 'garbage' }],
   ['a proxy of another kind', 'http://localhost:8787', { forwarded: 'for=203.0.113.9' }],
   ['a proxy that only says that it is one', 'http://localhost:8787', { via: '1.1 proxy' }],
-])('nor for %s', async (_name, origin, headers) => {
+])('a request %s is refused', async (_name, origin, headers) => {
   const { outbox, home } = open();
   await outbox.send({ to: 'ada@example.org', subject: 'Your sign-up', text: 'Secret link' });
   const response = await home.fetch(new Request(`${origin}/outbox`, { headers }), {
@@ -92,7 +95,7 @@ test('where mail leaves there is no outbox', async () => {
 test.each([
   [true, 200, 'ready'],
   [false, 503, 'not ready'],
-])('readiness is asked for each time: %s', async (isReady, status, word) => {
+])('readiness is computed for each request: %s', async (isReady, status, word) => {
   const response = await open({ isReady }).get('/readyz');
   expect([response.status, await response.json()]).toEqual([status, { status: word }]);
 });

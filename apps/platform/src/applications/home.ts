@@ -1,4 +1,4 @@
-/** What answers on `localhost` itself: health, readiness, the development outbox, and where to go from here. */
+/** The application of `localhost` itself: health, readiness, the development outbox, and a page of links. */
 
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
@@ -10,13 +10,13 @@ import type { LocalOutbox } from './mail.ts';
 export interface HomeOptions {
   /** Whether everything is up. */
   readonly ready: () => Promise<boolean>;
-  /** The applications to name on the page. Null: the page says nothing of applications. */
+  /** The applications to list on the page. Null: the page names no applications. */
   readonly routes: (() => Promise<readonly HostRoute[]>) | null;
   /** The control plane's host name. */
   readonly apiHostname: string;
   /** The origin of a host name as browsers show it. Default: with the port of the request. */
   readonly originOf?: (hostname: string) => string;
-  /** Null: mail leaves, so that there is nothing to read. */
+  /** Null: mail really leaves. */
   readonly outbox: LocalOutbox | null;
 }
 

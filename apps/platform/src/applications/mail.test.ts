@@ -5,7 +5,7 @@ import { openMail } from './mail.ts';
 
 const mail = { to: 'ada@example.org', subject: 'Hello', text: 'There' };
 
-test('while developing, mail is kept to be read', async () => {
+test('while developing, mail stays in the outbox', async () => {
   const { mailer, outbox } = openMail({ mail: null, production: false }, () => 0);
   await mailer.send(mail);
   const page = await outbox?.handle(new Request('http://localhost:8787/outbox'), {

@@ -1,4 +1,4 @@
-/** Which way mail leaves: through the operator's server, or, while developing, into an outbox to read. */
+/** Sends mail: through the operator's server, or, while developing, into an outbox to read. */
 
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts';
 
 export interface Mail {
   readonly mailer: Pick<Outbox, 'send'>;
-  /** Null where mail really leaves, or never does. */
+  /** Null where mail really leaves, or every message fails. */
   readonly outbox: LocalOutbox | null;
   close(): void;
 }
@@ -28,8 +28,8 @@ export function openMail(settings: Pick<Settings, 'mail' | 'production'>, now: (
   return { mailer: outbox, outbox: makeLocalOutbox(outbox), close: () => undefined };
 }
 
-/** The same mailer. Its errors go on to the caller; the row holds no recipient and no text. */
-export function tellingFailures(mailer: Mail['mailer'], onFailure: FailureSink): Mail['mailer'] {
+/** The same mailer; it reports failures, without recipient and text, and throws them. */
+export function reportingFailures(mailer: Mail['mailer'], onFailure: FailureSink): Mail['mailer'] {
   return {
     send: async (mail) => {
       try {
@@ -44,11 +44,11 @@ export function tellingFailures(mailer: Mail['mailer'], onFailure: FailureSink):
 }
 
 export interface LocalOutbox {
-  /** Answers its pages; from anywhere else, or under a name that was made to lead here, a refusal. */
+  /** Answers its pages to this machine under its own names, and refuses all other requests. */
   handle(request: Request, client: Client): Response | Promise<Response>;
 }
 
-/** Puts the lock into the door itself, so that no way of mounting it leaves it open. */
+/** The check is part of the outbox, so that no way of mounting it leaves it open. */
 export function makeLocalOutbox(outbox: Pick<Outbox, 'handle'>): LocalOutbox {
   return {
     handle: (request, { clientAddress }) =>
@@ -63,9 +63,9 @@ export function makeLocalOutbox(outbox: Pick<Outbox, 'handle'>): LocalOutbox {
   };
 }
 
-/** The names under which a browser on this machine asks for it; any other was made to lead here. */
+/** Names of this machine. Another name was made to lead here, as in DNS rebinding. */
 const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** What a proxy writes. A proxy on this machine has this machine's address, whoever stands behind it. */
+/** Headers of proxies. A proxy on this machine has this machine's address, and its callers may not. */
 const RELAYED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 
 function isFromThisMachine(request: Request, clientAddress: string | null): boolean {

@@ -1,48 +1,36 @@
-/** The verticals that run in this process. */
+/** The verticals that run in this process, and the settings of their sign-in that `FREEHOLD_SIGN_IN` chooses. */
 
 import { apiDocs } from '@freehold/api-docs/node';
 import type { VerticalManifest } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
 import { type DirectoryHostAdmin, declaredMigrations, type VerticalGateway } from '@freehold/directory';
-import { makeFieldwork, manifest } from '@freehold/fieldwork';
+import { type FieldworkDeps, makeFieldwork, manifest } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
-import type { ScopeHost, Vault } from '@freehold/kernel';
-import type { Outbox } from '@freehold/mail';
-import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
-import type { Fetch } from '../network/guarded-fetch.ts';
-import type { NodeEnv } from '../network/router.ts';
+import type { ScopeHost } from '@freehold/kernel';
+import type { Application } from '../network/router.ts';
+import type { SignInMode } from '../settings/settings.ts';
 
 /** A vertical in this process: its worker, and its scopes. */
 export interface CoLocatedVertical {
   readonly manifest: VerticalManifest;
-  readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
+  readonly fetch: Application['fetch'];
+  /** The settings that every instance is bound to. */
+  readonly bindings: () => Application['bindings'];
   readonly host: ScopeHost;
   readonly units: ReturnType<typeof makeFieldwork>['units'];
-  /** Its own: it opens this vertical's management, and the platform's doors to this vertical alone. */
+  /** Its own: it opens this vertical's management, and the platform's API for this vertical alone. */
   readonly platformSecret: string;
 }
 
-export interface VerticalsOptions {
-  readonly engine: Engine & EngineTools;
-  readonly vault: Vault;
-  /** What secrets of tenants are sealed under. */
-  readonly sealing: Keyring;
-  readonly blobs: (scopeId: string) => BlobStore;
-  /** What each vertical's own secret is derived from: the newest one. None of them is told it. */
+export interface VerticalsOptions extends Omit<FieldworkDeps, 'docs' | 'webFiles' | 'onWork'> {
   readonly platformSecret: string;
-  readonly now: () => number;
-  readonly random: (bytes: number) => Uint8Array;
-  /** Fetches from the issuers that tenants choose. */
-  readonly fetch: Fetch;
-  readonly onIncident: IncidentSink;
-  /** Something was put in line in a scope of a vertical. */
+  /** Receives a scope of a vertical in which work was enqueued. */
   readonly onWork: (slug: string, scopeId: string) => void;
-  readonly mailer: Pick<Outbox, 'send'>;
-  /** What every instance is bound to. Nothing here may be one tenant's alone. */
+  /** The settings that every instance is bound to, none of which may belong to one tenant. */
   readonly bindings: () => Readonly<Record<string, string>>;
 }
 
-/** Opens them, by slug. */
+/** Opens them, by slug. @param options `platformSecret` is the platform's own: each vertical's secret is derived from it. */
 export async function openVerticals({
   bindings,
   onWork,
@@ -59,12 +47,13 @@ export async function openVerticals({
     ...(webFiles === undefined ? {} : { webFiles }),
   });
   const { app, host, units } = fieldwork;
-  const fetch: CoLocatedVertical['fetch'] = (request, env) => app.fetch(request, { ...bindings(), ...env });
-  return new Map([[slug, { manifest: fieldwork.manifest, host, units, platformSecret, fetch }]]);
+  return new Map([
+    [slug, { manifest: fieldwork.manifest, host, units, platformSecret, bindings, fetch: app.fetch }],
+  ]);
 }
 
 export function makeGateway(
-  verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'fetch' | 'host' | 'platformSecret'>>,
+  verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'fetch' | 'bindings' | 'host' | 'platformSecret'>>,
 ): VerticalGateway {
   return {
     bound: (slug) => {
@@ -72,16 +61,17 @@ export function makeGateway(
       return vertical
         ? {
             platformSecret: vertical.platformSecret,
-            fetch: async (request) => vertical.fetch(request, { node: null, clientAddress: null }),
+            fetch: async (request) =>
+              vertical.fetch(request, { ...vertical.bindings(), node: null, clientAddress: null }),
           }
         : null;
     },
-    // For what the contract has no route for: snapshots, and the erasure of a person.
+    // The contract has no route for these: snapshots, and the erasure of a person.
     local: (slug) => verticals.get(slug)?.host ?? null,
   };
 }
 
-/** Writes down each build that is new. Its own migrations count, and the ones of the platform below them do not. */
+/** Registers each build that is new. Its own migrations count; those of the platform below them do not. */
 export async function registerVerticals(
   hostAdmin: Pick<DirectoryHostAdmin, 'registerBuiltIn'>,
   verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'manifest' | 'units'>>,
@@ -90,4 +80,42 @@ export async function registerVerticals(
     const own = units.scope.migrations.filter(({ guarded }) => guarded);
     await hostAdmin.registerBuiltIn({ manifest, migrations: declaredMigrations(own) });
   }
+}
+
+/** The client that an issuer knows this platform by. */
+export interface PlatformClient {
+  readonly url: string;
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+}
+
+/**
+ * The settings of every instance to which none were delivered. None for `hosted`: there, an instance without a delivered
+ * choice lets no caller in.
+ */
+export function bindingsOf(mode: SignInMode, issuerUrl: string | null): Readonly<Record<string, string>> {
+  if (mode === 'directory') return { AUTH_PROVIDER: 'directory' };
+  if (mode === 'tokens' && issuerUrl !== null) return { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: issuerUrl };
+  return {};
+}
+
+/** The settings for a new instance whose provisioning names none: to sign in at the platform's issuer. */
+export function newScopeSettingsOf(
+  mode: SignInMode,
+  client: PlatformClient | null,
+): Readonly<Record<string, string>> {
+  if (mode !== 'hosted' || client?.clientId === undefined) return {};
+  const { url: issuer, clientId, clientSecret } = client;
+  return {
+    'platform:auth': JSON.stringify({ mode: 'oidc', issuer, clientId }),
+    ...(clientSecret === undefined ? {} : { OIDC_CLIENT_SECRET: clientSecret }),
+  };
+}
+
+/** The settings for the demo. Null removes a setting that an earlier start delivered. */
+export function demoConfigOf(
+  mode: SignInMode,
+  client: PlatformClient | null,
+): Readonly<Record<string, string | null>> {
+  return { 'platform:auth': null, OIDC_CLIENT_SECRET: null, ...newScopeSettingsOf(mode, client) };
 }

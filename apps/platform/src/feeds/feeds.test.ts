@@ -2,14 +2,20 @@ import { PlatformError } from '@freehold/contracts';
 import type { Incident, OpsFailureInput } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import { expect, test } from 'vitest';
-import { tellingFailures } from '../applications/mail.ts';
+import { reportingFailures } from '../applications/mail.ts';
+import { type ServedNode, whileServing } from '../network/router.ts';
 import { makeFeeds } from './feeds.ts';
-import { whileServing } from './serving.ts';
 
 const SCOPE = 'scp_01j00000000000000000000001';
 const OTHER = 'scp_01j00000000000000000000002';
 const TENANT = 'tnt_01j00000000000000000000001';
-const node = { tenant: TENANT, scope: SCOPE, vertical: 'fieldwork', version: '1.2.3' };
+const node = {
+  tenant: TENANT,
+  scope: SCOPE,
+  vertical: 'fieldwork',
+  version: '1.2.3',
+  surface: 'app',
+} as ServedNode;
 
 function open({ failing = false }: { failing?: boolean } = {}) {
   const reported: Parameters<IncidentSink>[1][] = [];
@@ -47,7 +53,7 @@ test('an incident goes to the operator and to the issues, also one from before t
 });
 
 test.each(['ingestIncidents', 'recordOpsFailures'])(
-  'an incident of the intake itself (%s) is the operator’s alone, and never loops',
+  'an incident of the intake itself (%s) goes to the operator alone, and never loops',
   (method) => {
     const { feeds, admin, reported, incidents } = open();
     feeds.open(admin);
@@ -58,7 +64,7 @@ test.each(['ingestIncidents', 'recordOpsFailures'])(
   },
 );
 
-test('a failure that cannot be written down is told to the operator, once', async () => {
+test('a failure that cannot be recorded is reported to the operator, once', async () => {
   const { feeds, admin, reported, incidents } = open({ failing: true });
   feeds.open(admin);
   feeds.onFailure({ operation: 'mail.send', reason: 'unreachable', detail: 'No.' });
@@ -85,12 +91,12 @@ test('spec 2.8: an incident in a request has its tenant, scope, vertical and the
   });
 });
 
-test('an incident in a scope is of that scope, whoever’s request was at hand', () => {
+test('an incident in a scope belongs to that scope, whichever request is in progress', () => {
   const { feeds, admin, incidents } = open();
   feeds.open(admin);
   const where = { kind: 'scope-fieldwork', method: 'work' };
   feeds.onIncident(new Error('x'), { ...where, key: SCOPE });
-  // Calls are committed together: this one was met while another tenant's was served.
+  // Calls are committed together: this incident occurred during another tenant's request.
   whileServing(node, () => feeds.onIncident(new Error('x'), { ...where, key: OTHER }));
   expect(incidents).toMatchObject([
     { vertical: 'fieldwork', version: '1.0.0', scope: { tenant: TENANT, scope: SCOPE } },
@@ -98,7 +104,7 @@ test('an incident in a scope is of that scope, whoever’s request was at hand',
   ]);
 });
 
-test('an incident of the platform is nobody’s', () => {
+test('an incident of the platform belongs to no tenant', () => {
   const { feeds, admin, incidents } = open();
   feeds.open(admin);
   whileServing(node, () =>
@@ -126,7 +132,7 @@ test('the same failure of the same thing is one row an hour', () => {
   ]);
 });
 
-test('what does not arrive in the archive is a failure beside the incident', () => {
+test('an incident of the archive is also a failure', () => {
   const { feeds, admin, failures, incidents } = open();
   feeds.open(admin);
   const error = new PlatformError('unavailable', 'The store is away.');
@@ -139,11 +145,11 @@ test('what does not arrive in the archive is a failure beside the incident', () 
   expect(incidents).toHaveLength(2);
 });
 
-test('mail that does not leave is a failure without its recipient, and an error for whoever sent it', async () => {
+test('mail that does not leave is a failure without its recipient, and an error for its sender', async () => {
   const { feeds, admin, failures } = open();
   feeds.open(admin);
   const refused = Object.assign(new Error('ada@example.org is unknown'), { code: 'refused' });
-  const mailer = tellingFailures({ send: () => Promise.reject(refused) }, feeds.onFailure);
+  const mailer = reportingFailures({ send: () => Promise.reject(refused) }, feeds.onFailure);
   await expect(mailer.send({ to: 'ada@example.org', subject: 'Hello', text: 'x' } as never)).rejects.toBe(
     refused,
   );

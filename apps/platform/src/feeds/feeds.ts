@@ -1,44 +1,48 @@
 /**
- * Where what went wrong is told: every incident to the operator's log and to the issues, every failure of the platform's
- * own work to the operations log. Whoever tells is never kept waiting and never fails for it.
+ * Reports of faults: every incident goes to the operator's log and to the issues, every failure of the platform's own work
+ * to the operations log. A report keeps no caller waiting, and never fails.
  */
 
-import { PlatformError } from '@freehold/contracts';
-import type { DirectoryHostAdmin, OpsFailureInput } from '@freehold/directory';
+import { ID_PREFIXES, idSchema, PlatformError } from '@freehold/contracts';
+import type { RequestLine } from '@freehold/control-plane';
+import type { DirectoryHostAdmin, Incident, OpsFailureInput } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import { incidentOf, type KnownFleet } from './incident-of.ts';
-import { servedNode } from './serving.ts';
+import { type ServedNode, type ServedRequest, servedNode } from '../network/router.ts';
 
-/** What is told. */
+/** The part of the directory that receives reports. */
 export type FeedAdmin = Pick<DirectoryHostAdmin, 'ingestIncident' | 'recordOpsFailure'>;
 export type FailureSink = (failure: OpsFailureInput) => void;
 
 export interface Feeds {
   readonly onIncident: IncidentSink;
-  /** The same failure of the same thing is one row an hour: what is tried again each minute would hide all else. */
+  /** Records a failure. The same failure of the same thing is one row an hour: retries each minute would hide all else. */
   readonly onFailure: FailureSink;
-  /** From here on the directory is told too; what came before is told now. */
+  /** Begins to report to the directory; earlier reports are sent now. */
   open(admin: FeedAdmin): void;
 }
 
-export interface FeedsOptions extends KnownFleet {
+export interface FeedsOptions {
   /** The operator's own log. It must not throw. */
   readonly report: IncidentSink;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The version of a vertical that runs here; undefined for a slug that is none. */
+  readonly versionOf: (slug: string) => string | undefined;
+  /** The tenant of a scope that this process has seen; undefined for another scope. */
+  readonly tenantOf: (scope: string) => string | undefined;
 }
 
 const HOUR_MS = 3_600_000;
-/** What is kept for the directory while it is not open yet. */
+/** The number of reports that wait until the directory is open. */
 const WAITING_MAX = 100;
-/** What the directory does when it is told: an incident of that is the operator's alone, or it would never end. */
+/** Methods of the directory that take reports: an incident of these goes to the operator alone, or it would loop. */
 const OWN_METHODS = new Set(['ingestIncidents', 'recordOpsFailures']);
 
 export function makeFeeds({ report, now, ...fleet }: FeedsOptions): Feeds {
   const repeats = makeRepeats(now);
   let admin: FeedAdmin | null = null;
   const waiting: ((admin: FeedAdmin) => void)[] = [];
-  const tell = (task: (admin: FeedAdmin) => void): void => {
+  const send = (task: (admin: FeedAdmin) => void): void => {
     if (admin) task(admin);
     else if (waiting.length < WAITING_MAX) waiting.push(task);
   };
@@ -46,8 +50,8 @@ export function makeFeeds({ report, now, ...fleet }: FeedsOptions): Feeds {
   const onFailure: FailureSink = (failure) => {
     const { operation, tenant = '', scope = '', subject = '', reason } = failure;
     if (!repeats.isNews([operation, tenant, scope, subject].join(' '), reason, HOUR_MS)) return;
-    tell((to) => {
-      // Only the operator is left to be told of that.
+    send((to) => {
+      // Where the operations log fails, only the operator's log is left.
       to.recordOpsFailure(failure).catch((error: unknown) =>
         report(error, { kind: 'platform', key: 'operations-log', method: 'recordOpsFailure' }),
       );
@@ -59,7 +63,7 @@ export function makeFeeds({ report, now, ...fleet }: FeedsOptions): Feeds {
       report(error, where);
       if (where.kind === 'directory' && OWN_METHODS.has(where.method)) return;
       const incident = incidentOf(error, where, servedNode(), fleet);
-      tell((to) => void to.ingestIncident(incident));
+      send((to) => void to.ingestIncident(incident));
       const failure = archiveFailure(error, where);
       if (failure) onFailure(failure);
     },
@@ -71,7 +75,7 @@ export function makeFeeds({ report, now, ...fleet }: FeedsOptions): Feeds {
   };
 }
 
-/** What does not arrive in the archive is work that failed, beside the fault that it is. */
+/** An incident of the archive is also a failure of the platform's own work; null for every other incident. */
 function archiveFailure(
   error: unknown,
   { kind, key, method }: Parameters<IncidentSink>[1],
@@ -85,36 +89,105 @@ function archiveFailure(
   };
 }
 
-/** The stable word of an error, or `internal` for one that has none. */
-export function reasonOf(error: unknown): string {
-  const word =
-    error instanceof PlatformError ? (error.reason ?? error.code) : (error as { code?: unknown })?.code;
-  return typeof word === 'string' && /^[a-z][a-z0-9_.-]{0,63}$/.test(word) ? word : 'internal';
-}
+const scopeId = idSchema(ID_PREFIXES.scope);
+/** Units of a vertical that belong to a tenant: their faults belong to the request that led there. */
+const OF_A_TENANT = new Set(['identity', 'vault']);
 
-export interface Repeats {
-  /** Whether this was not said of this unit within that time. What is news is remembered as said. */
-  isNews(unit: string, word: string, forMs: number): boolean;
+/** Adds to an incident which vertical, version, tenant and scope it is about. @param node of the request in progress. */
+function incidentOf(
+  error: unknown,
+  { kind, key, method }: Parameters<IncidentSink>[1],
+  node: ServedNode | null,
+  { versionOf, tenantOf }: Pick<FeedsOptions, 'versionOf' | 'tenantOf'>,
+): Incident {
+  const where = { kind, method: methodName(method) };
+  const slug = kind.replace(/^scope-/, '');
+  const version = versionOf(slug);
+  const isVertical = version !== undefined;
+  if (!isVertical && !OF_A_TENANT.has(kind)) return { error, where };
+  const ownKey = scopeId.safeParse(key).success ? key : null;
+  // Calls of one unit are committed together: the request in progress may be another one's, and the key never is.
+  const isOurs = node !== null && (ownKey === null || ownKey === node.scope);
+  const scope = ownKey ?? node?.scope;
+  const tenant = isOurs ? node.tenant : tenantOf(scope ?? '');
+  const stamp = isVertical
+    ? { vertical: slug, version: isOurs ? node.version : version }
+    : node && { vertical: node.vertical, version: node.version };
+  return {
+    error,
+    where,
+    ...stamp,
+    // The intake leaves out an unknown tenant, and keeps the scope.
+    ...(scope === undefined ? {} : { scope: { tenant: tenant ?? '', scope } }),
+  };
 }
 
 /**
- * Units remembered: more than any sweep goes over, at some hundred bytes each. Beyond, the one that was spoken of longest
- * ago is forgotten, and is news again.
+ * `GET /api/orders/ord_1` becomes `GET/api/orders/id`: issues are told apart by place, and a place that holds values would
+ * be a new issue each time.
  */
+function methodName(method: string): string {
+  const [verb = '', path, ...more] = method.split(' ');
+  if (path === undefined || more.length > 0 || !/^[A-Z]+$/.test(verb) || !path.startsWith('/')) return method;
+  const words = path.slice(1).split('/', 5);
+  return [verb, ...words.map((word) => (/^[a-z][a-z-]{0,23}$/.test(word) ? word : 'id'))].join('/');
+}
+
+/** The stable reason of an error, or `internal` for one that has none. */
+export function reasonOf(error: unknown): string {
+  const reason =
+    error instanceof PlatformError ? (error.reason ?? error.code) : (error as { code?: unknown })?.code;
+  return typeof reason === 'string' && /^[a-z][a-z0-9_.-]{0,63}$/.test(reason) ? reason : 'internal';
+}
+
+export interface Repeats {
+  /** Whether this reason was not reported of this unit within that time. News is remembered as reported. */
+  isNews(unit: string, reason: string, forMs: number): boolean;
+}
+
+/** Units remembered, at some hundred bytes each; beyond, the one reported longest ago is forgotten, and is news again. */
 const UNITS_MAX = 100_000;
 
-/** @param now milliseconds since the epoch. Kept in memory: a new process says everything once again. */
+/** Keeps the last report of each unit in memory: a new process reports once again. @param now milliseconds since the epoch. */
 export function makeRepeats(now: () => number): Repeats {
-  const said = new Map<string, { readonly word: string; readonly atMs: number }>();
+  const reported = new Map<string, { readonly reason: string; readonly atMs: number }>();
   return {
-    isNews: (unit, word, forMs) => {
-      const last = said.get(unit);
-      if (last?.word === word && now() - last.atMs < forMs && now() >= last.atMs) return false;
-      said.delete(unit);
-      said.set(unit, { word, atMs: now() });
-      const [oldest] = said.keys();
-      if (said.size > UNITS_MAX && oldest !== undefined) said.delete(oldest);
+    isNews: (unit, reason, forMs) => {
+      const last = reported.get(unit);
+      if (last?.reason === reason && now() - last.atMs < forMs && now() >= last.atMs) return false;
+      reported.delete(unit);
+      reported.set(unit, { reason, atMs: now() });
+      const [oldest] = reported.keys();
+      if (reported.size > UNITS_MAX && oldest !== undefined) reported.delete(oldest);
       return true;
     },
+  };
+}
+
+/** Takes one line, without its line break. It must not throw. */
+export type LineSink = (line: string) => void;
+
+export interface RequestLog {
+  /** A request to the control plane. */
+  onRequest(line: RequestLine): void;
+  /** A request to an application. */
+  onServed(served: ServedRequest): void;
+}
+
+/** Writes a line for each request. A line holds the sender's method and request id, and no address: addresses hold tokens. */
+export function makeRequestLog(write: LineSink, now: () => number): RequestLog {
+  const line = (kind: string, fields: object): void =>
+    write(JSON.stringify({ level: 'info', at: new Date(now()).toISOString(), kind, ...fields }));
+  return {
+    onRequest: ({ requestId, operation, method, status, durationMs, actor }) =>
+      line('control-plane', {
+        requestId,
+        operation,
+        method,
+        status,
+        durationMs,
+        actor: actor && { kind: actor.kind, id: actor.id },
+      }),
+    onServed: (served) => line('application', served),
   };
 }

@@ -1,11 +1,11 @@
-/** The job that makes backups goes on until a sweep is through. */
+/** The job of backups goes on until a sweep is complete. */
 import type { BackupPolicy, SweepUnit } from '@freehold/directory';
 import { expect, test } from 'vitest';
 import { type JobsOptions, makeJobs } from './jobs.ts';
 
 const POLICY: BackupPolicy = { everyMs: 86_400_000, keepDaily: 7, keepWeekly: 4 };
 
-/** Sweeps that each yield one line, and answer in turn whether there is more. */
+/** Sweeps that each yield one line, and return in turn whether there is more. */
 function jobOf(answers: readonly boolean[], onSweep: (count: number) => void = () => undefined) {
   let sweeps = 0;
   const jobs = makeJobs({
@@ -31,7 +31,7 @@ function jobOf(answers: readonly boolean[], onSweep: (count: number) => void = (
   };
 }
 
-test('spec C-19: where a sweep did not get through, the next one follows at once, in the same run', async () => {
+test('spec C-19: an incomplete sweep is followed by the next at once, in the same run', async () => {
   const run = jobOf([true, true, false, true]);
   expect(await run(new AbortController().signal)).toEqual(['scp_1', 'scp_2', 'scp_3']);
 });

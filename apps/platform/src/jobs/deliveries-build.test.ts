@@ -5,7 +5,7 @@ import { buildOf } from './deliveries.ts';
 
 const unit = makeScopeUnit(defineFieldwork({ removeFile: async () => undefined }));
 
-/** The same with another declaration, of which nothing needs to run. */
+/** The same vertical with another declaration, which need not run. */
 const declaring = (part: object): Pick<ScopeUnit, 'vertical' | 'migrations'> => ({
   migrations: unit.migrations,
   vertical: { ...unit.vertical, ...part } as ScopeUnit['vertical'],

@@ -3,7 +3,7 @@ import type { RoutesChange } from '@freehold/directory';
 import { defineFieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import { describe, expect, test } from 'vitest';
-import type { FleetScope } from '../applications/fleet.ts';
+import type { FleetScope } from '../applications/operator.ts';
 import { Deliveries } from './deliveries.ts';
 
 const vertical = defineFieldwork({ removeFile: async () => undefined });
@@ -18,15 +18,15 @@ interface Parts {
   readonly resting?: readonly string[];
   readonly due?: readonly string[];
   readonly unsure?: readonly string[];
-  /** Whether those at rest were so under another build. */
+  /** Whether the idle scopes were marked under another build. */
   readonly changed?: boolean;
-  /** Asked before it is read who rests; a throw is the failure of that. */
+  /** Called before marks are read; it may throw. */
   readonly reading?: () => void;
-  /** Asked before anybody is put to rest; a throw is the failure of that. */
+  /** Called before scopes are marked; it may throw. */
   readonly settling?: () => void;
 }
 
-/** A fleet of scopes that do nothing but count how often somebody looked, and of what was read to find them. */
+/** A fleet of scopes that only count how often they are looked into, and how many records were read. */
 function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
   const { settled = 0, resting = [], due = [], unsure = [], changed = false } = parts;
   const { reading = () => undefined, settling = () => undefined } = parts;
@@ -35,7 +35,7 @@ function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
   const unsettled: string[] = [];
   const incidents: unknown[] = [];
   const listed = { records: 0 };
-  const rests: number[] = [];
+  const markings: number[] = [];
   const timers: (() => void)[] = [];
   const atRest = new Set(resting);
   const dueYet = [...due];
@@ -65,15 +65,15 @@ function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
       },
     },
     idleScopes: {
-      resting: async (asked) => {
+      marked: async (asked) => {
         reading();
         return new Map(asked.filter((each) => atRest.has(each.scope)).map((each) => [each.scope, !changed]));
       },
-      // Once: whoever was answered is due no more.
+      // A due scope is returned once.
       takeDue: async () => ({ items: ofVertical(dueYet.splice(0)), nextAtMs: null }),
       settle: async ({ quietMs }) => {
         settling();
-        rests.push(quietMs);
+        markings.push(quietMs);
         return ofVertical(unsure);
       },
     },
@@ -86,12 +86,12 @@ function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
       return () => undefined;
     },
   });
-  /** Everything whose time has come by now. */
+  /** Runs all tasks that are due. */
   const pass = async () => {
     for (const task of timers.splice(0)) task();
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   };
-  return { deliveries, looks, incidents, worked, unsettled, listed, rests, pass };
+  return { deliveries, looks, incidents, worked, unsettled, listed, markings, pass };
 }
 
 const each = (scope: string, serving = true, of = 'fieldwork', tenant = 'tnt_a'): FleetScope => ({
@@ -107,7 +107,7 @@ const many = (serving: (scope: string) => boolean = () => true): FleetScope[] =>
     each(`s${index}`, serving(`s${index}`), 'fieldwork', `tnt_${index % 100}`),
   );
 
-test('a start looks into every scope that serves and does not rest, and into no other', async () => {
+test('a start looks into every scope that serves and is not idle, and into no other', async () => {
   const { deliveries, looks, unsettled } = open(
     () => [each('a'), each('b', false), each('c', true, 'other'), each('d'), each('e')],
     { resting: ['d'] },
@@ -118,7 +118,7 @@ test('a start looks into every scope that serves and does not rest, and into no 
   expect(unsettled).toEqual(['a', 'b', 'e']);
 });
 
-test('under another build those that rested are looked into, and were at rest all the same', async () => {
+test('under another build idle scopes are looked into, and were idle all the same', async () => {
   const { deliveries, looks, unsettled } = open(() => [each('a'), each('b')], {
     resting: ['a'],
     changed: true,
@@ -128,7 +128,7 @@ test('under another build those that rested are looked into, and were at rest al
   expect([looks, unsettled]).toEqual([['a', 'b'], ['b']]);
 });
 
-test('of ten thousand scopes that rest, a start opens none', async () => {
+test('of ten thousand idle scopes, a start opens none', async () => {
   const fleet = many();
   const { deliveries, looks } = open(() => fleet, { resting: fleet.slice(1).map(({ scope }) => scope) });
   await deliveries.resume();
@@ -136,7 +136,7 @@ test('of ten thousand scopes that rest, a start opens none', async () => {
   expect(looks).toEqual(['s0']);
 }, 30_000);
 
-test('one scope among ten thousand is suspended and let in: it alone is read, and it alone is opened', async () => {
+test('one scope among ten thousand is suspended and resumed: it alone is read, and it alone is opened', async () => {
   let suspended = false;
   const fleet = many();
   const { deliveries, looks, listed } = open(
@@ -157,7 +157,7 @@ test('one scope among ten thousand is suspended and let in: it alone is read, an
   expect([looks, listed.records]).toEqual([['s7', 's7'], 10_002]);
 }, 30_000);
 
-test('a tenant that is suspended costs its own scopes, and nobody else is looked at', async () => {
+test('a suspended tenant costs its own scopes, and no other scope is looked at', async () => {
   let serving = true;
   const scopes = () => [each('a', serving), each('b', serving), each('x', true, 'fieldwork', 'tnt_x')];
   const { deliveries, looks, listed, pass } = open(scopes);
@@ -176,14 +176,14 @@ test('a tenant that is suspended costs its own scopes, and nobody else is looked
   expect(looks.slice(3).sort()).toEqual(['a', 'b']);
 });
 
-test('a promotion of a vertical concerns nobody here', async () => {
+test('a promotion of a vertical touches no scope', async () => {
   const { deliveries, looks, listed } = open(() => [each('a')]);
   await deliveries.changed({ tenant: null, scope: null, vertical: 'fieldwork' });
   await deliveries.stop();
   expect([looks, listed.records]).toEqual([[], 0]);
 });
 
-test('after a restore of the directory everybody is looked at', async () => {
+test('after a restore of the directory every scope is looked at', async () => {
   let serving = false;
   const { deliveries, looks } = open(() => [each('a', serving), each('b')]);
   await deliveries.resume();
@@ -193,7 +193,7 @@ test('after a restore of the directory everybody is looked at', async () => {
   expect(looks).toEqual(['b', 'a', 'b']);
 });
 
-test('who is suspended while all are listed stays suspended, whatever the list said', async () => {
+test('a scope that is suspended while all are listed stays suspended, whatever the list said', async () => {
   const listing = Promise.withResolvers<void>();
   const looks: string[] = [];
   const suspendedNow = each('a', false);
@@ -225,7 +225,7 @@ test('who is suspended while all are listed stays suspended, whatever the list s
       scope: async () => suspendedNow,
     },
     idleScopes: {
-      resting: async () => new Map(),
+      marked: async () => new Map(),
       takeDue: async () => ({ items: [], nextAtMs: null }),
       settle: async () => [],
     },
@@ -245,19 +245,19 @@ test('who is suspended while all are listed stays suspended, whatever the list s
   expect(looks).toEqual([]);
 });
 
-test('a scope whose time comes works, and so does a quiet one of which nothing is known', async () => {
-  const { deliveries, looks, rests, pass } = open(() => [], { due: ['timely'], unsure: ['read'] });
+test('a due scope works, and so does an idle one whose queue state is unknown', async () => {
+  const { deliveries, looks, markings, pass } = open(() => [], { due: ['timely'], unsure: ['read'] });
   await pass();
   expect(looks).toEqual([]);
   await deliveries.resume();
   await pass();
   await deliveries.stop();
   expect(looks).toEqual(['timely', 'read']);
-  // The last one puts to rest whoever may, however short ago they were called.
-  expect(rests).toEqual([600_000, 0]);
+  // The last call marks every idle scope, however short ago it was called.
+  expect(markings).toEqual([600_000, 0]);
 });
 
-test('a scope whose time has come works although nobody could be put to rest', async () => {
+test('a due scope works although no scope could be marked', async () => {
   const full = () => {
     throw new Error('the disk is full');
   };
@@ -268,7 +268,7 @@ test('a scope whose time has come works although nobody could be put to rest', a
   await deliveries.stop();
 });
 
-test('a scope that the last look did not know yet works at once', async () => {
+test('a scope that the last look did not list works at once', async () => {
   const { deliveries, looks } = open(() => []);
   await deliveries.resume();
   deliveries.wake('fieldwork', 'new');
@@ -277,7 +277,7 @@ test('a scope that the last look did not know yet works at once', async () => {
   expect(looks).toEqual(['new']);
 });
 
-test('a directory that cannot be asked is an incident, and is asked again', async () => {
+test('a directory that cannot be read is an incident, and is asked again', async () => {
   let broken = true;
   const { deliveries, looks, incidents, pass } = open(() => {
     if (broken) throw new PlatformError('unavailable', 'The directory is away.');
@@ -293,7 +293,7 @@ test('a directory that cannot be asked is an incident, and is asked again', asyn
   expect(looks).toContain('a');
 });
 
-test('a change that nobody could be asked about is asked about again', async () => {
+test('a change whose scopes could not be read is asked about again', async () => {
   let broken = true;
   const { deliveries, looks, listed, pass } = open(() => {
     if (broken) throw new PlatformError('unavailable', 'The directory is away.');
@@ -307,8 +307,8 @@ test('a change that nobody could be asked about is asked about again', async () 
   expect([looks, listed.records]).toEqual([[], 2]);
 });
 
-describe('who was let in and could not be looked up', () => {
-  /** A scope that is let in while the marks cannot be read. */
+describe('a resumed scope whose mark could not be read', () => {
+  /** Resumes a scope while the marks cannot be read. */
   const letIn = async () => {
     let serving = false;
     let broken = false;
@@ -318,21 +318,21 @@ describe('who was let in and could not be looked up', () => {
       },
     });
     await fixture.deliveries.resume();
-    const tell = async (into: boolean) => {
+    const raise = async (into: boolean) => {
       serving = into;
       await fixture.deliveries.changed(about('a'));
     };
     broken = true;
-    await tell(true);
+    await raise(true);
     await new Promise(setImmediate);
     expect([fixture.looks, fixture.incidents.length]).toEqual([[], 1]);
     const repair = () => {
       broken = false;
     };
-    return { ...fixture, tell, repair };
+    return { ...fixture, raise, repair };
   };
 
-  test('is looked into as soon as that can be done', async () => {
+  test('is looked into as soon as marks can be read', async () => {
     const { deliveries, looks, incidents, pass, repair } = await letIn();
     await pass();
     expect([looks, incidents.length]).toEqual([[], 2]);
@@ -344,9 +344,9 @@ describe('who was let in and could not be looked up', () => {
   });
 
   test('stays out if it was suspended meanwhile', async () => {
-    const { deliveries, looks, pass, repair, tell } = await letIn();
+    const { deliveries, looks, pass, repair, raise } = await letIn();
     repair();
-    await tell(false);
+    await raise(false);
     await pass();
     deliveries.wake('fieldwork', 'a');
     await pass();
@@ -355,7 +355,7 @@ describe('who was let in and could not be looked up', () => {
   });
 });
 
-test('a stop interrupts the look, and after it nothing begins', async () => {
+test('a stop interrupts the look, and no work begins after it', async () => {
   const endless = async function* endless() {
     for (;;) {
       yield each('a');
@@ -367,7 +367,7 @@ test('a stop interrupts the look, and after it nothing begins', async () => {
     verticals: new Map(),
     fleet: { scopes: endless, scopesOf: endless, scope: async () => null },
     idleScopes: {
-      resting: async () => new Map(),
+      marked: async () => new Map(),
       takeDue: async () => ({ items: [], nextAtMs: null }),
       settle: async () => [],
     },
@@ -387,7 +387,7 @@ test('a stop interrupts the look, and after it nothing begins', async () => {
 test.each([
   [1, ['fieldwork a']],
   [0, []],
-])('a round in which %i things were done is told', async (settled, told) => {
+])('a round with %i settled pieces of work is reported', async (settled, told) => {
   const { deliveries, worked } = open(() => [each('a')], { settled });
   await deliveries.resume();
   await deliveries.stop();

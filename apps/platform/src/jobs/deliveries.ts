@@ -1,9 +1,8 @@
 /**
- * Deliveries: the subscriptions, executors and schedules of the scopes of this process, kept going by one runner for each
- * vertical. A scope that is suspended does nothing until it is let in again.
+ * Deliveries: the subscriptions, executors and schedules of the scopes of this process, run by one runner for each
+ * vertical. A suspended scope does nothing until it is resumed.
  *
- * All scopes are listed once at the start, and idle ones are not opened for it. From then on a change touches the scopes that
- * it is about, and no others.
+ * The start lists all scopes, and opens no idle ones. Later a change touches only the scopes that it is about.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,7 +17,7 @@ import {
   type Vertical,
 } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
-import type { Fleet, FleetScope } from '../applications/fleet.ts';
+import type { Fleet, FleetScope } from '../applications/operator.ts';
 import type { IdleScopes } from './idle-scopes.ts';
 import type { WorkedScope } from './scope-outcomes.ts';
 
@@ -26,7 +25,7 @@ import type { WorkedScope } from './scope-outcomes.ts';
 export interface WorkingVertical {
   readonly vertical: Vertical;
   readonly host: Pick<ScopeHost, 'scope' | 'attachments'>;
-  /** What it is at present: see `buildOf` in `deliveries-build.ts`. */
+  /** The digest of its declarations, from `buildOf`. */
   readonly build: string;
 }
 
@@ -34,24 +33,23 @@ export interface DeliveriesOptions {
   /** By slug. */
   readonly verticals: ReadonlyMap<string, WorkingVertical>;
   readonly fleet: Pick<Fleet, 'scopes' | 'scopesOf' | 'scope'>;
-  /** Remembers in which scopes nothing waits. */
-  readonly idleScopes: Pick<IdleScopes, 'resting' | 'takeDue' | 'settle'>;
+  readonly idleScopes: Pick<IdleScopes, 'marked' | 'takeDue' | 'settle'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
-  /** Receives a scope in which something was done: delivered, run, or given up. */
+  /** Receives a scope in which work was done: delivered, run, or given up. */
   readonly onWorked?: (slug: string, scopeId: string) => void;
   /** Receives each scope that was not idle when this process began, suspended or not. */
   readonly onUnsettled?: (scope: FleetScope) => void;
-  /** Whether something else is to be done before a scope may be idle. Default: nothing is. */
+  /** Whether a scope may not be idle yet, because usage is still to be collected there. Default: never. */
   readonly isOwed?: (scopeId: string) => boolean;
-  /** Runs a task after so many milliseconds; the answer cancels it. Default: timers that keep no process alive. */
+  /** Runs a task after so many milliseconds and returns its cancellation. Default: timers that keep no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
 }
 
 /**
- * Where scopes say that something was put in line. What is said before deliveries listen is dropped: they look into every
- * active scope when they begin.
+ * Carries "work was enqueued" from scopes to deliveries. Signals before deliveries listen are dropped: deliveries look into
+ * every active scope when they begin.
  */
 export class WorkSignal {
   #listener: (slug: string, scopeId: string) => void = () => undefined;
@@ -63,29 +61,29 @@ export class WorkSignal {
   }
 }
 
-/** After the directory could not be asked, or the marks could not be read. */
+/** The delay after the directory or the marks could not be read. */
 const RETRY_MS = 5_000;
-/** How often scopes that have become quiet are put to rest. */
+/** The interval at which idle scopes are marked. */
 const SETTLE_MS = 60_000;
-/** For how long nothing must have been asked of them. Each rest and each waking is a write. */
+/** A scope without calls for this long is idle. Marking and unmarking are a write each. */
 const QUIET_MS = 10 * 60_000;
-/** How many scopes are dealt with at a time. */
+/** The number of scopes per page. */
 const BATCH = 200;
 
 /**
- * The work of the scopes of this process. State: which scopes are paused, what is in progress one after the other (a look over
- * the fleet, changes), and the timers of what comes back.
+ * The work of the scopes of this process. State: the paused scopes, two chains of tasks (looks over the fleet; changes), and
+ * the timers of repeated tasks.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #runners: ReadonlyMap<string, DeliveryRunner>;
   readonly #paused = new Set<string>();
-  /** Scopes that were asked about while all are listed: what the list says of them may be older. */
+  /** Scopes that were asked about during a look over the fleet: the list may be older. */
   #fresher: Set<string> | null = null;
   #looking: Promise<void> = Promise.resolve();
   #changing: Promise<void> = Promise.resolve();
-  #tending: Promise<void> = Promise.resolve();
-  #isTended = false;
+  #marking: Promise<void> = Promise.resolve();
+  #isMarking = false;
   #stopped = false;
   readonly #timers = new Set<() => void>();
 
@@ -94,17 +92,17 @@ export class Deliveries {
     this.#runners = new Map([...options.verticals].map(([slug, each]) => [slug, this.#runnerOf(slug, each)]));
   }
 
-  /** Something was put in line in a scope. */
+  /** Work was enqueued in a scope. */
   wake(slug: string, scopeId: string): void {
     this.#runners.get(slug)?.wake(scopeId);
   }
 
   /**
-   * Lists every scope, learns which are suspended, and looks into those that serve and are not idle for what is left to do.
-   * To be called once at the start, and when everything was replaced. Never rejects; a look that failed is repeated.
+   * Lists every scope, learns which are suspended, and looks into the serving ones that are not idle for work. For the
+   * start, and for after a restore of the directory. Never rejects; a failed look is repeated.
    */
   resume(): Promise<void> {
-    // One after the other: what was learnt last counts.
+    // One look after the other: the last one counts.
     this.#looking = this.#looking.then(() =>
       this.#attempt(
         'resume',
@@ -116,8 +114,8 @@ export class Deliveries {
   }
 
   /**
-   * A tenant or a scope was suspended, let in, or is new: exactly those scopes are asked about. Resolves when that is known,
-   * which is before they have worked. Never rejects: what could not be asked is asked again five seconds later.
+   * A tenant or a scope was suspended, resumed, or is new: exactly those scopes are asked about. Resolves when their state is
+   * known, before they have worked. Never rejects: a failed question is repeated five seconds later.
    */
   changed(change: RoutesChange): Promise<void> {
     const { tenant, scope, vertical } = change;
@@ -132,14 +130,14 @@ export class Deliveries {
     return this.#changing;
   }
 
-  /** Begins nothing new, and resolves when nothing is in progress. */
+  /** Begins no more work, and resolves when none is in progress. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
     await Promise.all([...this.#runners.values()].map((runner) => runner.stop()));
-    await Promise.all([this.#looking, this.#changing, this.#tending]);
-    // A scope that is idle now need not be looked into by the next process.
+    await Promise.all([this.#looking, this.#changing, this.#marking]);
+    // A scope that is marked now need not be looked into by the next process.
     await this.#settle(0).catch((error: unknown) => this.#report('settle', error));
   }
 
@@ -155,7 +153,7 @@ export class Deliveries {
     });
   }
 
-  /** Does something, and again a while later where it failed. */
+  /** Does a task, and repeats it a while later where it failed. */
   async #attempt(method: string, work: () => Promise<void>, again: () => void): Promise<void> {
     if (this.#stopped) return;
     try {
@@ -183,19 +181,19 @@ export class Deliveries {
 
   readonly #buildOf = (slug: string): string | undefined => this.#options.verticals.get(slug)?.build;
 
-  /** Those that serve and may have something to do. `onUnsettled` receives each that is not idle. */
+  /** The serving scopes of these that may have work. `onUnsettled` receives each that has no mark. */
   async #unsettledOf(
     scopes: readonly FleetScope[],
     onUnsettled: (scope: FleetScope) => void = () => undefined,
   ): Promise<readonly FleetScope[]> {
     const known = scopes.filter(({ vertical }) => this.#options.verticals.has(vertical));
     if (known.length === 0) return [];
-    const idle = await this.#options.idleScopes.resting(known, this.#buildOf);
+    const idle = await this.#options.idleScopes.marked(known, this.#buildOf);
     for (const each of known) if (!idle.has(each.scope)) onUnsettled(each);
     return known.filter(({ scope, serving }) => serving && idle.get(scope) !== true);
   }
 
-  /** One after the other in each vertical, as the runner can take them; scopes that are suspended by then are left out. */
+  /** Resumes scopes as the runners can take them; scopes that are suspended by then are left out. */
   async #workIn(scopes: readonly FleetScope[]): Promise<void> {
     for (const [slug, runner] of this.#runners) {
       if (this.#stopped) return;
@@ -222,7 +220,7 @@ export class Deliveries {
     for (const scope of this.#paused)
       if (!suspended.has(scope) && !asked.has(scope)) this.#paused.delete(scope);
     for (const scope of suspended) if (!asked.has(scope)) this.#paused.add(scope);
-    this.#tend();
+    this.#startMarking();
     await this.#workIn(unsettled);
   }
 
@@ -241,7 +239,7 @@ export class Deliveries {
     }
   }
 
-  /** Takes over what the directory says now, and looks into the scopes without keeping the next change waiting. */
+  /** Records the present state of scopes, and looks into them without delaying the next change. */
   #learn(scopes: readonly FleetScope[]): void {
     for (const { scope, serving } of scopes) {
       this.#fresher?.add(scope);
@@ -255,28 +253,28 @@ export class Deliveries {
     void this.#attempt(
       'changed',
       async () => this.#workIn(await this.#unsettledOf(scopes)),
-      // The look alone: what was learnt may be old by then, and a scope that was suspended since is left out.
+      // Repeats the look alone: the recorded state may be newer by then.
       () => this.#lookInto(scopes),
     );
   }
 
-  /** Marks idle scopes, and works where it is time. Comes back by itself. */
-  #tend(): void {
-    if (this.#isTended || this.#stopped) return;
-    this.#isTended = true;
+  /** Begins to mark idle scopes and to wake due ones, again and again. */
+  #startMarking(): void {
+    if (this.#isMarking || this.#stopped) return;
+    this.#isMarking = true;
     const again = (ms: number): void =>
       this.#later(ms, () => {
-        this.#tending = this.#tendOnce().then(again);
+        this.#marking = this.#markOnce().then(again);
       });
     again(0);
   }
 
-  /** Returns when to come back, in milliseconds. Does not reject. */
-  async #tendOnce(): Promise<number> {
+  /** Returns the delay until the next time, in milliseconds. Does not reject. */
+  async #markOnce(): Promise<number> {
     let nextMs = SETTLE_MS;
     try {
       const { items, nextAtMs } = await this.#options.idleScopes.takeDue();
-      // At once: they are no longer due, so that nothing would come back to them if something below fails.
+      // At once: they are no longer due, so a failure below would lose them.
       this.#wakeAll(items);
       if (nextAtMs !== null) nextMs = Math.min(nextMs, Math.max(0, nextAtMs - this.#options.now()));
       this.#wakeAll(await this.#settle(QUIET_MS));
@@ -307,7 +305,7 @@ async function* pagesOf<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]
   if (page.length > 0) yield page;
 }
 
-/** The same scope. Rounds in which something was done are told, and so are executors that came back. */
+/** The same scope; it reports rounds in which work was done, and settled executors. */
 function watched(scope: ScopeStub, onWorked: () => void): ScopeStub {
   const work: ScopeStub['work'] = async (input) => {
     const done = await scope.work(input);
@@ -319,13 +317,13 @@ function watched(scope: ScopeStub, onWorked: () => void): ScopeStub {
     onWorked();
     return settled;
   };
-  const told: Partial<ScopeStub> = { work, settle };
+  const watchedMethods: Partial<ScopeStub> = { work, settle };
   return new Proxy(scope, {
-    get: (target, name) => Reflect.get(Object.hasOwn(told, name) ? told : target, name),
+    get: (target, name) => Reflect.get(Object.hasOwn(watchedMethods, name) ? watchedMethods : target, name),
   });
 }
 
-/** To a runner, a scope that is gone has no work; it is woken again when it is let in. */
+/** A runner gives up a scope that does not exist; a resumed scope is woken again. */
 const pausedScope = new Proxy({} as ScopeStub, {
   get: () => () => Promise.reject(new PlatformError('not_found', 'This scope is suspended.')),
 });
@@ -336,21 +334,18 @@ function afterTimeout(ms: number, task: () => void): () => void {
 }
 
 /**
- * The version of what the kernel does in every scope by itself: which pieces of work there are and when they are due. No
- * declaration shows that. To be raised with every change to it, or scopes at rest are not looked into for the new work.
+ * The version of the kernel's own work in every scope, which no declaration shows. Raise it with every change to which work
+ * there is or when it is due, or idle scopes are not looked into for the new work.
  */
 const KERNEL_WORK = '1';
 
-/**
- * A digest of what a vertical declares, the platform's own part of its scopes with it.
- * @param kernelWork default: of this kernel.
- */
+/** A digest of a vertical's declarations and of the platform's own part of its scopes. @param kernelWork default: this kernel's. */
 export function buildOf(
   { vertical, migrations }: Pick<ScopeUnit, 'vertical' | 'migrations'>,
   kernelWork: string = KERNEL_WORK,
 ): string {
   const { manifest, schedules, subscriptions, executors, retention, chainMax } = vertical;
-  // What they run is code, which is left out here: it decides what a piece of work does, and not whether there is any.
+  // Code is left out: it decides what a piece of work does, and not whether there is any.
   const declared = {
     kernelWork,
     manifest,

@@ -4,7 +4,7 @@ import { archiveVerdict, attachmentsVerdict, freshnessUnits, LAG_MAX_MS } from '
 test.each([
   ['current', 0, 'fresh', 'current'],
   ['shipping', 2_000, 'fresh', 'shipping'],
-  // It is tried again before anything is late.
+  // A retry comes before the archive is late.
   ['failing', 2_000, 'fresh', 'failing'],
   ['failing', LAG_MAX_MS + 1, 'stale', 'failing'],
   ['shipping', LAG_MAX_MS + 1, 'stale', 'lagging'],
@@ -24,7 +24,7 @@ test('attachments are stale when one waits for too long, however many wait', () 
   });
 });
 
-test('without an archive nothing is promised, and there is no verdict', () => {
+test('without an archive there is no verdict', () => {
   expect([...freshnessUnits({ state: 'off', lagMs: 0 }, null)]).toEqual([]);
   const units = [...freshnessUnits({ state: 'current', lagMs: 0 }, { waiting: 0, lagMs: 0 })];
   expect(units.map(({ unit, outcome }) => [unit, outcome])).toEqual([

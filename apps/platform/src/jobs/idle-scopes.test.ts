@@ -1,4 +1,4 @@
-/** The mark over real scopes on the embedded engine: what is put in line is found after any end of a process. */
+/** Marks over real scopes on the embedded engine: enqueued work is found after any end of a process. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,8 +11,7 @@ import { defineUnit, type Engine, type EngineTools } from '@freehold/store';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { buildOf } from './deliveries.ts';
-import { makeIdleScopes } from './idle-scopes.ts';
-import { AHEAD_MAX_MS, idleScopesUnit, REST_SQL } from './idle-scopes-unit.ts';
+import { AHEAD_MAX_MS, IdleScopes, idleScopesUnit, REST_SQL } from './idle-scopes.ts';
 
 const DAY_MS = 86_400_000;
 const TENANT = 'tnt_01j00000000000000000000001' as TenantId;
@@ -73,7 +72,7 @@ function openFixture(vertical = bells()) {
   const clock = { nowMs: BEGIN };
   const begin = (breaking?: (engine: Engine & EngineTools) => Engine) => {
     const engine = openNodeEngine({ dataDirectory, now: () => clock.nowMs, onIncident: () => undefined });
-    const idleScopes = makeIdleScopes({
+    const idleScopes = new IdleScopes({
       engine: breaking ? breaking(engine) : engine,
       now: () => clock.nowMs,
     });
@@ -82,11 +81,11 @@ function openFixture(vertical = bells()) {
     const build = buildOf(unit);
     const settle = (quietMs = 0, owed: readonly string[] = []) =>
       idleScopes.settle({ quietMs, buildOf: () => build, isOwed: (scope) => owed.includes(scope) });
-    const rests = async (scope: string = SCOPE, as: string = build) =>
-      (await idleScopes.resting([{ vertical: 'bells', scope }], () => as)).get(scope);
+    const isMarked = async (scope: string = SCOPE, as: string = build) =>
+      (await idleScopes.marked([{ vertical: 'bells', scope }], () => as)).get(scope);
     const ring = () =>
       host.scope(SCOPE).invoke({ operation: 'bell/ring', input: {}, principal: 'service:clock' as never });
-    return { engine, rest: idleScopes, host, settle, rests, ring };
+    return { engine, rest: idleScopes, host, settle, isMarked, ring };
   };
   const provisioned = async () => {
     const process = begin();
@@ -98,7 +97,7 @@ function openFixture(vertical = bells()) {
 
 type Call = (input: unknown) => Promise<unknown>;
 
-/** The same engine; one method of its units is another. */
+/** The same engine; one method of its units is replaced. */
 function meddling(engine: Engine, name: string, method: (input: unknown, call: Call) => unknown): Engine {
   return {
     ...engine,
@@ -112,36 +111,36 @@ function meddling(engine: Engine, name: string, method: (input: unknown, call: C
   };
 }
 
-test('a scope rests after a round of work with which nothing was left, and the next process knows', async () => {
+test('a scope is marked after a round of work that left none, and the next process knows', async () => {
   const fixture = openFixture();
-  const { engine, host, settle, rests } = await fixture.provisioned();
-  expect(await rests()).toBeUndefined();
+  const { engine, host, settle, isMarked } = await fixture.provisioned();
+  expect(await isMarked()).toBeUndefined();
   await host.scope(SCOPE).work({});
   expect(await settle()).toEqual([]);
-  expect(await rests()).toBe(true);
-  expect(await rests(SCOPE, 'another build')).toBe(false);
+  expect(await isMarked()).toBe(true);
+  expect(await isMarked(SCOPE, 'another build')).toBe(false);
   await engine.close();
   const next = fixture.begin();
-  expect(await next.rests()).toBe(true);
+  expect(await next.isMarked()).toBe(true);
   expect(next.engine.openUnits).toBe(1);
   await next.engine.close();
 });
 
-test('what is put in line wakes it first: a crash right after the call leaves no scope at rest', async () => {
+test('a call that enqueues work removes the mark first: after a crash right behind it the scope is not marked', async () => {
   const fixture = openFixture();
   const first = await fixture.provisioned();
   await first.host.scope(SCOPE).work({});
   await first.settle();
   await first.ring();
-  // Nothing was settled: that is how a crash would leave it.
+  // No settling: a crash would leave this state.
   await first.engine.close();
   const next = fixture.begin();
-  expect(await next.rests()).toBeUndefined();
+  expect(await next.isMarked()).toBeUndefined();
   expect((await next.host.scope(SCOPE).work({})).settled).toBe(1);
   await next.engine.close();
 });
 
-test('a mark that cannot be taken away refuses the call: nothing is put in line in a scope that rests', async () => {
+test('a mark that cannot be removed refuses the call: no work is enqueued in a marked scope', async () => {
   const fixture = openFixture();
   const first = await fixture.provisioned();
   await first.host.scope(SCOPE).work({});
@@ -165,60 +164,60 @@ test('a mark that cannot be taken away refuses the call: nothing is put in line 
   await next.engine.close();
 });
 
-test('reading leaves a scope at rest', async () => {
+test('reading leaves the mark of a scope', async () => {
   const fixture = openFixture();
-  const { engine, host, settle, rests } = await fixture.provisioned();
+  const { engine, host, settle, isMarked } = await fixture.provisioned();
   await host.scope(SCOPE).work({});
   await settle();
   await host.scope(SCOPE).identify({});
   await host.scope(SCOPE).tables({});
   await settle();
-  expect(await rests()).toBe(true);
+  expect(await isMarked()).toBe(true);
   await engine.close();
 });
 
-test('a call after the round, or during it, leaves open whether anything waits, and what is owed keeps a scope awake', async () => {
+test('a call after the round, or during it, leaves the queue state unknown, and an owed scope is not marked', async () => {
   const fixture = openFixture();
-  const { engine, host, settle, rests, ring } = await fixture.provisioned();
+  const { engine, host, settle, isMarked, ring } = await fixture.provisioned();
   await host.scope(SCOPE).work({});
   await ring();
   expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
-  expect(await rests()).toBe(false);
+  expect(await isMarked()).toBe(false);
 
   const working = host.scope(SCOPE).work({});
   const ringing = ring();
   await Promise.all([working, ringing]);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   await settle();
-  expect(await rests()).toBe(false);
+  expect(await isMarked()).toBe(false);
 
   await host.scope(SCOPE).work({});
   await settle(0, [SCOPE]);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   await settle();
-  expect(await rests()).toBe(true);
+  expect(await isMarked()).toBe(true);
   await engine.close();
 });
 
-test('only who was quiet for a while is put to rest', async () => {
+test('a scope is marked only after it was idle for a while', async () => {
   const fixture = openFixture();
-  const { engine, host, settle, rests } = await fixture.provisioned();
+  const { engine, host, settle, isMarked } = await fixture.provisioned();
   await host.scope(SCOPE).work({});
   fixture.clock.nowMs += 599_999;
   await settle(600_000);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   fixture.clock.nowMs += 1;
   await settle(600_000);
-  expect(await rests()).toBe(true);
+  expect(await isMarked()).toBe(true);
   await engine.close();
 });
 
-test('a call that comes while somebody is put to rest finds it awake when it is done', async () => {
+test('a call during the marking of its scope leaves no mark', async () => {
   const fixture = openFixture();
-  const { engine, host, settle, rests, ring } = await fixture.provisioned();
+  const { engine, host, settle, isMarked, ring } = await fixture.provisioned();
   await host.scope(SCOPE).work({});
   await Promise.all([settle(), ring()]);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   await engine.close();
 });
 
@@ -228,7 +227,7 @@ test('spec 6.4: a schedule makes a scope due at its time, also in the next proce
   await first.host.scope(SCOPE).work({});
   await first.settle();
   await first.engine.close();
-  const { engine, rest: idleScopes, rests } = fixture.begin();
+  const { engine, rest: idleScopes, isMarked } = fixture.begin();
   const noon = Date.parse('2026-11-21T12:00:00.000Z');
   expect(await idleScopes.takeDue()).toEqual({ items: [], nextAtMs: noon });
   fixture.clock.nowMs = noon;
@@ -236,46 +235,46 @@ test('spec 6.4: a schedule makes a scope due at its time, also in the next proce
     items: [{ scope: SCOPE, vertical: 'bells' }],
     nextAtMs: null,
   });
-  expect(await rests()).toBe(false);
+  expect(await isMarked()).toBe(false);
   expect(await idleScopes.takeDue()).toEqual({ items: [], nextAtMs: null });
   await engine.close();
 });
 
-test('a scope that is taken back in time is awake: other things wait in that state', async () => {
-  const house = openFixture();
-  const { engine, host, settle, rests } = await house.provisioned();
+test('a rewound scope has no mark: other work waits in that state', async () => {
+  const fixture = openFixture();
+  const { engine, host, settle, isMarked } = await fixture.provisioned();
   const { items } = await host.migrationBookmarksLocal({ tenantId: TENANT, scopeId: SCOPE, limit: 1 });
-  house.clock.nowMs += DAY_MS;
+  fixture.clock.nowMs += DAY_MS;
   await host.scope(SCOPE).work({});
   await settle();
-  expect(await rests()).toBe(true);
+  expect(await isMarked()).toBe(true);
   await host.rewindScopeLocal({
     tenantId: TENANT,
     scopeId: SCOPE,
     bookmark: items[0]?.bookmark as string,
   } as never);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   await engine.close();
 });
 
-test('a scope that is not there, or not any more, is forgotten', async () => {
-  const house = openFixture();
-  const { engine, host, settle, rests } = await house.provisioned();
+test('a scope that does not exist, or not any more, is forgotten', async () => {
+  const fixture = openFixture();
+  const { engine, host, settle, isMarked } = await fixture.provisioned();
   await host.scope(SCOPE).work({});
   await host.deleteScopeLocal({ tenantId: TENANT, scopeId: SCOPE });
   expect(await settle()).toEqual([]);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   await expect(host.scope(OTHER).work({})).rejects.toMatchObject({ code: 'not_found' });
   expect(await settle()).toEqual([]);
   await engine.close();
 });
 
-test('an operation that does not find something leaves its scope known: no mark is taken away again', async () => {
-  const house = openFixture();
-  const first = await house.provisioned();
+test('an operation that does not find a record leaves its scope known: no mark is removed again', async () => {
+  const fixture = openFixture();
+  const first = await fixture.provisioned();
   await first.engine.close();
   const taken: unknown[] = [];
-  const { engine, host, settle, rests } = house.begin((inner) =>
+  const { engine, host, settle, isMarked } = fixture.begin((inner) =>
     meddling(inner, 'disturb', (input, call) => {
       taken.push(input);
       return call(input);
@@ -287,7 +286,7 @@ test('an operation that does not find something leaves its scope known: no mark 
   expect(taken).toEqual([{ scope: SCOPE }]);
   await host.scope(SCOPE).work({});
   expect(await settle()).toEqual([]);
-  expect(await rests()).toBe(true);
+  expect(await isMarked()).toBe(true);
   await engine.close();
 });
 
@@ -295,10 +294,10 @@ test.each([
   ['an operation', { code: 'not_found', reason: 'unknown_bell' }],
   ['the scope itself', { code: 'not_found', reason: 'unknown_scope' }],
 ])(
-  'while a call is under way a scope does not rest, whatever %s did not find meanwhile',
+  'while a call is in progress its scope is not marked, whatever %s did not find meanwhile',
   async (_, thrown) => {
-    const house = openFixture();
-    const { engine, rest, settle, rests } = house.begin();
+    const fixture = openFixture();
+    const { engine, rest, settle, isMarked } = fixture.begin();
     const going = Promise.withResolvers<unknown>();
     const stub = {
       invoke: () => going.promise,
@@ -311,20 +310,20 @@ test.each([
     await expect(scope.find()).rejects.toThrow('It is not there.');
     await scope.work();
     await settle();
-    expect(await rests()).toBeUndefined();
+    expect(await isMarked()).toBeUndefined();
     going.resolve({});
     await invoking;
-    // Whether it put something in line nobody has looked yet.
+    // The call may have enqueued work, and no round has looked since.
     expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
-    expect(await rests()).toBe(false);
+    expect(await isMarked()).toBe(false);
     await engine.close();
   },
 );
 
-test('who could not be put to rest is looked into the next time that it can be done', async () => {
-  const house = openFixture();
+test('a scope that could not be marked is looked into the next time that it can be', async () => {
+  const fixture = openFixture();
   let full = true;
-  const { engine, rest, settle, rests } = house.begin((inner) =>
+  const { engine, rest, settle, isMarked } = fixture.begin((inner) =>
     meddling(inner, 'markIdle', (input, call) => (full ? Promise.reject(new Error('full')) : call(input))),
   );
   const stub = { invoke: async () => null };
@@ -335,42 +334,42 @@ test('who could not be put to rest is looked into the next time that it can be d
   full = false;
   expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
   expect(await settle()).toEqual([]);
-  expect(await rests()).toBeUndefined();
+  expect(await isMarked()).toBeUndefined();
   await engine.close();
 });
 
 describe('a clock that was ahead', () => {
   const WEEK_MS = 7 * DAY_MS;
 
-  /** A scope that is put to rest until noon of its own day, `aheadMs` from now. */
+  /** A scope whose mark is due at noon of its own day, `aheadMs` from now. */
   const markedAhead = async (aheadMs: number) => {
-    const house = openFixture(bells('0 12 * * *'));
-    house.clock.nowMs += aheadMs;
-    const first = await house.provisioned();
+    const fixture = openFixture(bells('0 12 * * *'));
+    fixture.clock.nowMs += aheadMs;
+    const first = await fixture.provisioned();
     await first.host.scope(SCOPE).work({});
     await first.settle();
     await first.engine.close();
-    house.clock.nowMs = BEGIN;
-    return house.begin();
+    fixture.clock.nowMs = BEGIN;
+    return fixture.begin();
   };
 
-  test('keeps no scope from its work: a time that is further away than any is set has come', async () => {
-    const { engine, rest, rests } = await markedAhead(365 * DAY_MS);
+  test('delays no work: a mark that is due later than any that is set counts as due', async () => {
+    const { engine, rest, isMarked } = await markedAhead(365 * DAY_MS);
     expect(await rest.takeDue()).toEqual({ items: [{ scope: SCOPE, vertical: 'bells' }], nextAtMs: null });
-    expect(await rests()).toBe(false);
+    expect(await isMarked()).toBe(false);
     await engine.close();
   });
 
-  test('by less than that costs less than that', async () => {
+  test('by less than that delays work by less than that', async () => {
     const { engine, rest } = await markedAhead(3 * DAY_MS);
     const noon = Date.parse('2026-11-24T12:00:00.000Z');
     expect(await rest.takeDue()).toEqual({ items: [], nextAtMs: noon });
     await engine.close();
   });
 
-  test('leaves no more than are taken at once: the others come right after', async () => {
-    const house = openFixture();
-    const { engine, rest } = house.begin();
+  test('makes no more scopes due than are taken at once: the others come right after', async () => {
+    const fixture = openFixture();
+    const { engine, rest } = fixture.begin();
     const ids = Array.from({ length: 450 }, (_, index) => `s${index}`);
     const marks = engine.unit(idleScopesUnit, 'main', { create: true });
     const dueAtMs = BEGIN + 365 * DAY_MS;
@@ -386,36 +385,36 @@ describe('a clock that was ahead', () => {
     await engine.close();
   });
 
-  test('does not keep a scope awake: it is quiet from when the clock is right', async () => {
-    const house = openFixture();
-    house.clock.nowMs += 365 * DAY_MS;
-    const { engine, host, settle, rests } = await house.provisioned();
+  test('does not keep a scope active: its idle time counts from when the clock is right', async () => {
+    const fixture = openFixture();
+    fixture.clock.nowMs += 365 * DAY_MS;
+    const { engine, host, settle, isMarked } = await fixture.provisioned();
     await host.scope(SCOPE).work({});
-    house.clock.nowMs = BEGIN;
+    fixture.clock.nowMs = BEGIN;
     await settle(600_000);
-    expect(await rests()).toBeUndefined();
-    house.clock.nowMs += 600_000;
+    expect(await isMarked()).toBeUndefined();
+    fixture.clock.nowMs += 600_000;
     await settle(600_000);
-    expect(await rests()).toBe(true);
+    expect(await isMarked()).toBe(true);
     await engine.close();
   });
 
-  test('is told from a schedule of once a year: that one is looked at every week', async () => {
-    const house = openFixture(bells('0 12 1 6 *'));
-    const { engine, host, rest, settle } = await house.provisioned();
+  test('is told from a yearly schedule: that scope is looked into every week', async () => {
+    const fixture = openFixture(bells('0 12 1 6 *'));
+    const { engine, host, rest, settle } = await fixture.provisioned();
     await host.scope(SCOPE).work({});
     await settle();
     expect(AHEAD_MAX_MS).toBe(WEEK_MS);
     expect(await rest.takeDue()).toEqual({ items: [], nextAtMs: BEGIN + WEEK_MS });
-    house.clock.nowMs += WEEK_MS;
+    fixture.clock.nowMs += WEEK_MS;
     expect((await rest.takeDue()).items).toEqual([{ scope: SCOPE, vertical: 'bells' }]);
     await engine.close();
   });
 });
 
 test('units that are no scopes pass untouched', async () => {
-  const house = openFixture();
-  const { engine, rest } = house.begin();
+  const fixture = openFixture();
+  const { engine, rest } = fixture.begin();
   const plain = defineUnit({
     kind: 'plain',
     migrations: [],
@@ -428,7 +427,7 @@ test('units that are no scopes pass untouched', async () => {
   await engine.close();
 });
 
-test.each(Object.entries(REST_SQL))('the statement %s reads no row that it does not answer', (name, sql) => {
+test.each(Object.entries(REST_SQL))('the statement %s reads no row that it does not return', (name, sql) => {
   const database = new DatabaseSync(':memory:');
   for (const { migrations } of idleScopesUnit.migrations)
     for (const each of migrations) database.exec(each.sql);
@@ -439,14 +438,14 @@ test.each(Object.entries(REST_SQL))('the statement %s reads no row that it does 
     .map(({ detail }) => String(detail))
     .filter((detail) => detail.includes('resting_scopes'));
   expect(plan).toHaveLength(1);
-  // The next one that is due is the first of the index.
+  // The next due scope is the first one of the index.
   expect(plan[0]).toMatch(name === 'nextDue' ? /INDEX resting_scopes_due/ : /^SEARCH .*(PRIMARY KEY|INDEX)/);
   expect(plan.join()).not.toContain('TEMP B-TREE');
 });
 
-test('a call that began and ended while a round was under way counts as one after it', async () => {
-  const house = openFixture();
-  const { engine, rest, settle, rests } = house.begin();
+test('a call that began and ended during a round counts as one after it', async () => {
+  const fixture = openFixture();
+  const { engine, rest, settle, isMarked } = fixture.begin();
   const round = Promise.withResolvers<unknown>();
   const stub = { work: () => round.promise, invoke: async () => null };
   const double = { ...engine, unit: () => stub } as unknown as Engine & EngineTools;
@@ -456,6 +455,6 @@ test('a call that began and ended while a round was under way counts as one afte
   round.resolve({ settled: 0, claimed: [], nextAtMs: null });
   await working;
   expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
-  expect(await rests()).toBe(false);
+  expect(await isMarked()).toBe(false);
   await engine.close();
 });

@@ -1,4 +1,4 @@
-/** On the platform as it runs: what its kernels do is counted, what it keeps is measured, and it backs itself up. */
+/** On a running platform: operations are counted, storage is measured, and backups are made by themselves. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ test('spec C-22: an operation that an application performs is on the meter of it
   });
 });
 
-test('spec C-22: what a tenant keeps is measured once a day', async () => {
+test('spec C-22: the storage of a tenant is measured once a day', async () => {
   await opened.platform.runJob('storage');
   const measured = await figure('storage.bytes');
   expect(measured).toMatchObject({ tenant: opened.scope.tenantId, unit: 'bytes', kind: 'gauge', days: 1 });

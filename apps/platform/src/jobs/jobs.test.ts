@@ -17,7 +17,7 @@ const connection = (id: string): ConnectionSweep => ({
   reason: 'verified',
 });
 
-/** The jobs over a platform that a test describes; what was written down is kept. */
+/** The jobs over a platform that a test describes, with the rows that they wrote. */
 function open({
   outcomes = [],
   failedSteps = 0,
@@ -34,8 +34,8 @@ function open({
   const written: SweepUnit[] = [];
   const failures: OpsFailureInput[] = [];
   const calls: string[] = [];
-  /** What each of the jobs without units answers. */
-  const came = (call: string) => {
+  /** The result of a job without units. */
+  const result = (call: string) => {
     calls.push(call);
     return totals;
   };
@@ -54,10 +54,10 @@ function open({
           yield connection('con_3');
         },
       },
-      entitlements: { deliver: async () => ({ delivered: 0, failed: came('entitlements').failed }) },
-      intents: { reconcile: async () => came('intents').done },
-      expiries: { clear: async () => came('expiries').done },
-      imports: { clearAbandoned: async () => came('imports').done },
+      entitlements: { deliver: async () => ({ delivered: 0, failed: result('entitlements').failed }) },
+      intents: { reconcile: async () => result('intents').done },
+      expiries: { clear: async () => result('expiries').done },
+      imports: { clearAbandoned: async () => result('imports').done },
       roles: { sweep: nothing },
       hostnames: { recheck: nothing },
       backups: {
@@ -76,11 +76,11 @@ function open({
       },
     },
     usage: {
-      collectTouched: async () => came('touched'),
-      collectAll: async () => came('all'),
+      collectTouched: async () => result('touched'),
+      collectAll: async () => result('all'),
     },
-    meters: ['requests', 'invocations'].map((name) => ({ flush: async () => came(name) })),
-    storageMeter: { measure: async () => came('storage') },
+    useMeters: { flush: async () => result('use') },
+    storageMeter: { measure: async () => result('storage') },
     tidyUp: async () => ({ steps: 9, failed: failedSteps }),
     onFailure: (failure: OpsFailureInput) => void failures.push(failure),
   };
@@ -92,13 +92,13 @@ function open({
   return { list, jobs, run, written, failures, calls };
 }
 
-test('every job has a name of its own, and comes by often enough for what it is there for', () => {
+test('every job has a name of its own, and runs often enough for its purpose', () => {
   const { list, jobs } = open();
   const every = (name: string) => (jobs.get(name)?.everyMs ?? 0) / 60_000;
-  // A token that ends within ten minutes is refreshed by whoever comes by.
+  // A token is refreshed in the last ten minutes before it expires.
   expect(every('connections')).toBeLessThan(10);
   expect([every('usage'), every('meters'), every('maintenance')]).toEqual([1, 1, 24 * 60]);
-  // A figure of every day, also where the platform is up for an hour of it.
+  // Each day has a figure, also when the platform is up for an hour of it.
   expect(every('storage')).toBeLessThan(24 * 60);
   expect(jobs.size).toBe(list.length);
 });
@@ -109,7 +109,7 @@ test('a sweep over connections ends between two of them when the platform stops'
   expect(written).toMatchObject([{ unit: 'con_1' }, { unit: 'con_2' }]);
 });
 
-test('spec 6.4: runs of schedules are rows, and deliveries that were given up are failures of operation', async () => {
+test('spec 6.4: runs of schedules are rows, and deliveries that were given up are operations failures', async () => {
   const ran: SweepUnit = { kind: 'schedule', unit: 'overdue', outcome: 'ran' };
   const given = { operation: 'deliveries.deliver', reason: 'conflict', detail: 'No.' };
   const { run, written, failures } = open({ outcomes: [{ failure: given }, { run: ran }] });
@@ -123,11 +123,14 @@ test('spec 6.4: runs of schedules are rows, and deliveries that were given up ar
 test.each([
   [0, { outcome: 'ran' }],
   [2, { outcome: 'failed', reason: 'some_failed' }],
-] as const)('spec 6.4: a tidying up with %i failed steps is one row: %o', async (failedSteps, outcome) => {
-  const { run, written } = open({ failedSteps });
-  await run('maintenance');
-  expect(written).toEqual([{ kind: 'schedule', unit: 'platform/maintenance', ...outcome }]);
-});
+] as const)(
+  'spec 6.4: a maintenance run with %i failed steps is one row: %o',
+  async (failedSteps, outcome) => {
+    const { run, written } = open({ failedSteps });
+    await run('maintenance');
+    expect(written).toEqual([{ kind: 'schedule', unit: 'platform/maintenance', ...outcome }]);
+  },
+);
 
 test('spec C-31: an archive that is late is stale, and each verdict is a row', async () => {
   const { run, written } = open({ lagMs: 3_600_000 });
@@ -137,7 +140,7 @@ test('spec C-31: an archive that is late is stale, and each verdict is a row', a
   expect(written.filter(({ kind }) => kind === 'freshness')).toMatchObject([row, row]);
 });
 
-test('spec C-31: what is backed up is a row each, and what is passed over again and again is one a day', async () => {
+test('spec C-31: each backup is a row, and a unit that is skipped again and again is one row a day', async () => {
   const { run, written } = open();
   await run('backups');
   await run('backups');
@@ -152,32 +155,23 @@ test('without a policy there is no job that makes backups', () => {
 
 const WITHOUT_UNITS = ['usage', 'usage-everywhere', 'meters', 'storage', 'intents', 'expiries', 'imports'];
 
-test('spec C-31: a run of a job that goes over no units is a row itself', async () => {
+test('spec C-31: a run of a job without units is a row itself', async () => {
   const { run, calls, written } = open({ totals: { done: 3, failed: 0 } });
   for (const name of WITHOUT_UNITS) await run(name);
-  expect(calls).toEqual([
-    'touched',
-    'all',
-    'requests',
-    'invocations',
-    'storage',
-    'intents',
-    'expiries',
-    'imports',
-  ]);
+  expect(calls).toEqual(['touched', 'all', 'use', 'storage', 'intents', 'expiries', 'imports']);
   expect(written).toEqual(
     WITHOUT_UNITS.map((name) => ({ kind: 'schedule', unit: `platform/${name}`, outcome: 'ran' })),
   );
 });
 
-test('a job that had nothing to do says so, and that is not repeated', async () => {
+test('a job without work says so, and that is not repeated', async () => {
   const { run, written } = open();
   for (const name of [...WITHOUT_UNITS, ...WITHOUT_UNITS]) await run(name);
   expect(written).toHaveLength(WITHOUT_UNITS.length);
   for (const row of written) expect(row).toMatchObject({ outcome: 'skipped', reason: 'nothing_due' });
 });
 
-test('a job some of whose work failed has failed, and that is said each time', async () => {
+test('a job with failed work has failed, and that is a row each time', async () => {
   const { run, written } = open({ totals: { done: 3, failed: 1 } });
   await run('usage');
   await run('usage');

@@ -1,6 +1,6 @@
 /**
- * The table of jobs: what the platform does by itself, one entry each, with its time (spec 6.4). How they run: `runner.ts`.
- * Deliveries inside scopes are woken by what happens there, and come back by themselves (`deliveries.ts`).
+ * The table of the platform's scheduled jobs, with their times (spec 6.4). `runner.ts` runs them. Deliveries inside scopes
+ * are no jobs: events wake them (`deliveries.ts`).
  */
 
 import {
@@ -13,10 +13,9 @@ import type { ArchiveStatus, NodeEngine } from '@freehold/engine-node';
 import type { FailureSink } from '../feeds/feeds.ts';
 import type { BlobArchive, BlobArchiveStatus } from '../storage/blob-archive.ts';
 import type { TidyTotals } from './maintenance.ts';
-import { sumOf, type UseMeter } from './meters.ts';
+import type { StorageMeter, UseMeters } from './meters.ts';
 import type { Job } from './runner.ts';
 import type { ScopeOutcomes } from './scope-outcomes.ts';
-import type { StorageMeter } from './storage-meter.ts';
 import type { UsageSweep } from './usage.ts';
 
 const MINUTE_MS = 60_000;
@@ -38,15 +37,14 @@ export interface JobsOptions {
   readonly blobArchive: Pick<BlobArchive, 'status'> | null;
   readonly outcomes: Pick<ScopeOutcomes, 'read'>;
   readonly usage: Pick<UsageSweep, 'collectTouched' | 'collectAll'>;
-  /** What is counted, by the minute. */
-  readonly meters: readonly Pick<UseMeter, 'flush'>[];
+  readonly useMeters: UseMeters;
   readonly storageMeter: StorageMeter;
   readonly tidyUp: (signal: AbortSignal) => Promise<TidyTotals>;
   readonly onFailure: FailureSink;
 }
 
 export function makeJobs(options: JobsOptions): readonly Job[] {
-  const { hostAdmin, archive, blobArchive, outcomes, usage, meters, storageMeter } = options;
+  const { hostAdmin, archive, blobArchive, outcomes, usage, useMeters, storageMeter } = options;
   const { backupPolicy, tidyUp, onFailure } = options;
   const { connections, entitlements, expiries, hostnames, imports, intents, roles, backups } = hostAdmin;
   return [
@@ -64,13 +62,13 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
       units: (signal) => untilStopped(roles.sweep(), signal),
     },
     {
-      // In case a scope lost what it was sent.
+      // In case a scope lost roles that it received.
       name: 'roles-everywhere',
       ...times(15 * MINUTE_MS, DAY_MS),
       units: (signal) => untilStopped(roles.sweep({ all: true }), signal),
     },
     {
-      // Calls whose outcome is unknown. Each is a row, and a failure of operation, of its own.
+      // Calls whose outcome is unknown. Each is a row and an operations failure of its own.
       name: 'intents',
       ...times(MINUTE_MS, MINUTE_MS),
       work: async () => ({ done: await intents.reconcile(), failed: 0 }),
@@ -86,13 +84,13 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
       units: (signal) => untilStopped(hostnames.recheck(), signal),
     },
     {
-      // Bytes of uploads that ended in a crash.
+      // Clears bytes of uploads that ended in a crash.
       name: 'imports',
       ...times(25 * MINUTE_MS, DAY_MS),
       work: async () => ({ done: await imports.clearAbandoned(), failed: 0 }),
     },
     {
-      // A token is refreshed within ten minutes of its end, so that this has to come by more often than that.
+      // A token is refreshed in the last ten minutes before it expires, so this runs more often than that.
       name: 'connections',
       ...times(MINUTE_MS, 5 * MINUTE_MS),
       units: (signal) => connectionUnits(untilStopped(connections.sweep(), signal)),
@@ -110,7 +108,7 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
     },
     { name: 'usage', ...times(MINUTE_MS, MINUTE_MS), work: (signal) => usage.collectTouched(signal) },
     {
-      // What was used before a crash, in scopes where nothing was done since.
+      // Collects usage from before a crash, in scopes without activity since.
       name: 'usage-everywhere',
       ...times(5 * MINUTE_MS, HOUR_MS),
       work: (signal) => usage.collectAll(signal),
@@ -118,10 +116,10 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
     {
       name: 'meters',
       ...times(MINUTE_MS, MINUTE_MS),
-      work: async () => sumOf(await Promise.all(meters.map((meter) => meter.flush()))),
+      work: () => useMeters.flush(),
     },
     {
-      // It measures once a day, early: the figure of a day is there even if nothing runs for the rest of it.
+      // Measures once a day, early: the figure of a day exists even if the platform stops later that day.
       name: 'storage',
       ...times(5 * MINUTE_MS, HOUR_MS),
       work: (signal) => storageMeter.measure(signal),
@@ -130,14 +128,14 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
       ? []
       : [
           {
-            // What is due is spread over the interval; a sweep that did not get through is followed by the next at once.
+            // Due backups are spread over the interval; an incomplete sweep is followed by the next at once.
             name: 'backups',
             ...times(15 * MINUTE_MS, 10 * MINUTE_MS),
             units: (signal: AbortSignal) => untilThrough(() => backups.sweep(backupPolicy, signal), signal),
           },
         ]),
     {
-      // Not in the rush of a start, and often enough for a platform that is restarted every day.
+      // After the load of a start, and early enough for a platform that is restarted every day.
       name: 'maintenance',
       ...times(10 * MINUTE_MS, DAY_MS),
       work: async (signal) => {
@@ -152,7 +150,7 @@ function times(firstMs: number, everyMs: number): Pick<Job, 'firstMs' | 'everyMs
   return { firstMs, everyMs };
 }
 
-/** A sweep can stop between two units. */
+/** Ends a sweep between two units when the platform stops. */
 async function* untilStopped<T>(
   units: AsyncIterable<T>,
   signal: AbortSignal,
@@ -163,7 +161,7 @@ async function* untilStopped<T>(
   }
 }
 
-/** Sweeps until nothing is left to do, or the platform stops. */
+/** Sweeps until no unit is due, or the platform stops. */
 async function* untilThrough(
   sweep: () => AsyncGenerator<SweepUnit, boolean, undefined>,
   signal: AbortSignal,
@@ -181,12 +179,12 @@ async function* runsOf(
   }
 }
 
-/** Everything is sent about a second after each change; so late, something is wrong. */
+/** Changes are sent about a second after they are made; a longer lag than this is a fault. */
 export const LAG_MAX_MS = 10 * 60_000;
 
 type Verdict = Pick<SweepUnit & { kind: 'freshness' }, 'outcome' | 'reason'>;
 
-/** The databases. Null where there is no archive: nothing is promised, so nothing is late. */
+/** Judges the databases' archive. Null without an archive. */
 export function archiveVerdict({ state, lagMs }: Pick<ArchiveStatus, 'state' | 'lagMs'>): Verdict | null {
   if (state === 'off') return null;
   if (state === 'refused') return { outcome: 'stale', reason: 'archive_not_ours' };
@@ -194,13 +192,13 @@ export function archiveVerdict({ state, lagMs }: Pick<ArchiveStatus, 'state' | '
   return { outcome: 'fresh', reason: state };
 }
 
-/** The bytes of attachments. */
+/** Judges the attachments' archive. */
 export function attachmentsVerdict({ waiting, lagMs }: BlobArchiveStatus): Verdict {
   if (lagMs > LAG_MAX_MS) return { outcome: 'stale', reason: 'lagging' };
   return { outcome: 'fresh', reason: waiting > 0 ? 'shipping' : 'current' };
 }
 
-/** Both as units of a sweep. */
+/** Both verdicts as units of a sweep. */
 export function* freshnessUnits(
   databases: Pick<ArchiveStatus, 'state' | 'lagMs'>,
   attachments: BlobArchiveStatus | null,

@@ -8,7 +8,7 @@ const unit = (kind: string) => defineUnit({ kind, migrations: [], queries: [], o
 const units = { scope: unit('scope-x'), identity: unit('identity') };
 const vaultUnit = makeVaultUnit(makeKeyring([]));
 
-/** One platform with two tenants and a scope each; `sweep` and `left` say what happens in it. */
+/** One platform with two tenants and a scope each; `sweep` and `left` describe its units. */
 function open({
   sweep = async (_key: string): Promise<void> => undefined,
   left = [0],
@@ -98,7 +98,7 @@ test('the history of every unit is swept, suspended or not', async () => {
   expect(incidents).toEqual([]);
 });
 
-test('what one unit fails with is an incident, and costs the others nothing; what is not there is none', async () => {
+test('a failing unit is an incident, and the others are maintained; an absent unit is none', async () => {
   const { run, swept, incidents, failures } = open({
     sweep: async (key) => {
       if (key === 'a') throw new Error('disk');
@@ -113,7 +113,7 @@ test('what one unit fails with is an incident, and costs the others nothing; wha
   ]);
 });
 
-test('keys are wrapped anew until none is left, and not for ever when some do not open', async () => {
+test('keys are resealed until none is left, and not for ever when some do not open', async () => {
   const { run, resealed } = open({ left: [300, 100, 0, 50, 50] });
   await run();
   expect(resealed).toEqual(['a', 'a', 'a', 'b', 'b']);
@@ -128,7 +128,7 @@ test('a rotation ends when everything is sealed under the new key, and not befor
   expect(partly.proofs).toEqual([]);
 });
 
-test('a platform that stops is not kept waiting', async () => {
+test('a platform that stops does not wait for maintenance', async () => {
   const { run, swept, stop } = open({ sweep: async () => stop() });
   await run();
   expect(swept).toEqual(['directory/main']);

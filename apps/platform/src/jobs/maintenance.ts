@@ -1,19 +1,17 @@
 /**
- * What is done about once a day so that nothing is kept for longer than was said: history beyond its window, keys that
- * are still wrapped by a former sealing key, and what the archive has of attachments. What a scope keeps in itself, and
- * its attachments, it tidies up itself.
+ * Daily maintenance: removes history beyond its window, reseals keys and secrets that are sealed under a former key, and
+ * reconciles the archive of attachments. A scope maintains its own tables and attachments itself.
  */
 import { PlatformError } from '@freehold/contracts';
 import { DIRECTORY_KEY, directoryUnit } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
 import type { VaultUnit } from '@freehold/kernel';
 import type { IncidentSink, Keyring } from '@freehold/store';
-import type { Fleet } from '../applications/fleet.ts';
+import type { Fleet } from '../applications/operator.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
 import type { BlobArchive } from '../storage/blob-archive.ts';
-import { PLATFORM_KEY, platformUnit } from '../storage/platform-unit.ts';
-import { concludeRotation } from '../storage/seal-keys.ts';
+import { finalizeRotation, PLATFORM_KEY, platformUnit } from '../storage/seal-keys.ts';
 
 export interface MaintenanceOptions {
   readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;
@@ -28,19 +26,15 @@ export interface MaintenanceOptions {
   readonly onFailure: FailureSink;
 }
 
-/** What became of it. */
 export interface TidyTotals {
   readonly steps: number;
   readonly failed: number;
 }
 
-/** How many keys or secrets of a tenant are sealed anew in one transaction. */
+/** Keys or secrets of a tenant that are resealed in one transaction. */
 const RESEAL_BATCH = 200;
 
-/**
- * Goes through everything once, one unit after the other. A failure is an incident and a failed step, and costs nobody
- * else theirs.
- */
+/** Maintains everything once, one unit after the other. A failed step is an incident, and the others go on. */
 export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): Promise<TidyTotals> {
   const { engine, vaultUnit, keyring, blobArchive, verticals, fleet, onIncident, onFailure } = options;
   const totals = { steps: 0, failed: 0 };
@@ -81,7 +75,7 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
       reseal(() => engine.unit(vaultUnit, tenant).reseal({ limit: RESEAL_BATCH })),
     );
   }
-  if (isAllResealed) await attempt(PLATFORM_KEY, 'concludeRotation', () => concludeRotation(engine, keyring));
+  if (isAllResealed) await attempt(PLATFORM_KEY, 'finalizeRotation', () => finalizeRotation(engine, keyring));
   for await (const { scope, vertical } of fleet.scopes()) {
     const known = verticals.get(vertical);
     if (!known) continue;
@@ -91,15 +85,12 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
   return totals;
 }
 
-/** Not everybody has everything: a tenant of whom nobody was ever asked has no directory, for example. */
+/** Not every tenant has every unit: one without sign-ins has no identity directory, for example. */
 function isAbsent(error: unknown): boolean {
   return error instanceof PlatformError && error.code === 'not_found';
 }
 
-/**
- * Repeats a batch, and answers whether none is left. What does not open is left as it is: when a batch got nowhere, there
- * is nothing but that.
- */
+/** Repeats a batch; returns whether none is left. A batch without progress holds only values that do not open. */
 async function untilNoneIsLeft(
   batch: () => Promise<{ left: number }>,
   signal: AbortSignal,

@@ -1,85 +1,149 @@
 /**
- * Counts what tenants use: in memory, added to the directory's meters by the minute. Operations are counted by the kernels of
- * this process, whoever called: people, programs, visitors, connectors, subscriptions, schedules.
+ * Meters of what tenants use. Requests and operations are counted in memory and added to the directory's meters each
+ * minute; storage is measured once a day. The kernels of this process count the operations, whichever caller made them.
  */
-import type { MeterInput } from '@freehold/directory';
+import type { GaugeInput, MeterInput } from '@freehold/directory';
+import type { BlobStore } from '@freehold/store';
+import type { Fleet, FleetScope } from '../applications/operator.ts';
 import type { JobTotals } from './runner.ts';
 
-export interface MeteredScope {
+export interface TenantScope {
   readonly tenant: string;
   readonly scope: string;
 }
+interface Use extends TenantScope {
+  readonly quantity: number;
+}
 
-/** Counts one thing of live scopes. */
-export interface UseMeter {
-  /** @param quantity default 1. */
-  count(scope: MeteredScope, quantity?: number): void;
+/** Methods that only read call no model that a tenant is charged for. */
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** The activity in the scopes of this process. Each call of an application passes here, so that this only counts. */
+export class ScopeActivity {
+  /** A scope never changes its tenant, so that no entry becomes stale. */
+  readonly #tenants = new Map<string, string>();
+  #requests = new Map<string, number>();
+  #invocations = new Map<string, { readonly vertical: string; quantity: number }>();
+  /** Scopes in which a model may have been called since their usage lines were collected. */
+  readonly touched = new Map<string, TenantScope>();
+
+  /** An application answered a request. */
+  readonly served = ({ tenant, scope, method }: TenantScope & { readonly method: string }): void => {
+    this.#tenants.set(scope, tenant);
+    this.#requests.set(scope, (this.#requests.get(scope) ?? 0) + 1);
+    if (!READS.has(method)) this.touched.set(scope, { tenant, scope });
+  };
+
+  /** Returns the listener for operations that a vertical performs. */
+  invokedIn(vertical: string): (scope: string) => void {
+    return (scope) => {
+      const entry = this.#invocations.get(scope);
+      if (entry) entry.quantity += 1;
+      else this.#invocations.set(scope, { vertical, quantity: 1 });
+    };
+  }
+
+  readonly noteScope = (scope: string, tenant: string): void => void this.#tenants.set(scope, tenant);
+
+  /** The tenant of a scope that this process has seen. */
+  readonly tenantOf = (scope: string): string | undefined => this.#tenants.get(scope);
+
+  /** Returns and forgets the requests that were counted. */
+  takeRequests(): readonly Use[] {
+    const taken = this.#requests;
+    this.#requests = new Map();
+    return [...taken].map(([scope, quantity]) => ({ tenant: this.tenantOf(scope) ?? '', scope, quantity }));
+  }
+
+  /** Returns and forgets the operations that were counted. */
+  takeInvocations(): readonly {
+    readonly vertical: string;
+    readonly scope: string;
+    readonly quantity: number;
+  }[] {
+    const taken = this.#invocations;
+    this.#invocations = new Map();
+    return [...taken].map(([scope, counted]) => ({ scope, ...counted }));
+  }
+}
+
+export interface UseMetersOptions {
+  readonly activity: Pick<ScopeActivity, 'takeRequests' | 'takeInvocations'>;
+  readonly add: (readings: readonly MeterInput[]) => Promise<void>;
+  /** Whether a scope is billed: a test scope never is. */
+  readonly isLive: (ref: TenantScope) => Promise<boolean>;
+  readonly tenantOf: (ref: { readonly vertical: string; readonly scope: string }) => Promise<string>;
+  /** Receives each tenant whose use is not counted, or not that of one of its scopes. */
+  readonly onError: (error: unknown, meter: MeterInput['meter'], tenant: string) => void;
+  /** Receives each scope whose operations are not counted, because its tenant is unknown. */
+  readonly onUnknownScope: (error: unknown, scope: string) => void;
+}
+
+export interface UseMeters {
   /**
-   * Adds what was counted, and answers of how many tenants. What cannot be added is dropped: charged too little is better
-   * than charged twice. So is the use of a scope of which nobody can say what it is for, and of no other.
+   * Adds what was counted, and returns of how many tenants. A failed addition is dropped, because charging too little is
+   * better than charging twice; so is the use of a scope that may be a test scope, and of no other.
    */
   flush(): Promise<JobTotals>;
 }
 
-export interface UseMeterOptions {
-  readonly meter: MeterInput['meter'];
-  readonly add: (readings: readonly MeterInput[]) => Promise<void>;
-  /** Whether a scope is billed: a test scope never is. */
-  readonly isLive: (ref: MeteredScope) => Promise<boolean>;
-  /** Told of each tenant whose use is not counted, or not that of one of its scopes. */
-  readonly onError: (error: unknown, tenant: string) => void;
-}
-
-export function makeUseMeter({ meter, add, isLive, onError }: UseMeterOptions): UseMeter {
-  let counts = new Map<string, MeteredScope & { quantity: number }>();
-
-  /** What the live ones of a tenant's scopes used, and whether that is all of it. */
-  const sumUp = async (parts: Iterable<MeteredScope & { readonly quantity: number }>) => {
-    let sum = 0;
-    let whole = true;
-    for (const { tenant, scope, quantity } of parts) {
-      try {
-        if (await isLive({ tenant, scope })) sum += quantity;
-      } catch (error) {
-        whole = false;
-        onError(error, tenant);
-      }
-    }
-    return { sum, whole };
-  };
-
+export function makeUseMeters(options: UseMetersOptions): UseMeters {
+  const { activity, tenantOf, onUnknownScope } = options;
   return {
-    count: ({ tenant, scope }, quantity = 1) => {
-      const entry = counts.get(scope);
-      if (entry) entry.quantity += quantity;
-      else counts.set(scope, { tenant, scope, quantity });
-    },
     flush: async () => {
-      const taken = counts;
-      counts = new Map();
+      const requests = activity.takeRequests();
+      const invocations: Use[] = [];
       let failed = 0;
-      const byTenant = Map.groupBy(taken.values(), ({ tenant }) => tenant);
-      // One call a tenant: what one of them cannot be charged, the others can.
-      await Promise.all(
-        [...byTenant].map(async ([tenant, parts]) => {
-          const { sum: quantity, whole } = await sumUp(parts);
-          let added = true;
-          try {
-            if (quantity > 0) await add([{ tenant: tenant as never, meter, quantity }]);
-          } catch (error) {
-            added = false;
-            onError(error, tenant);
-          }
-          if (!whole || !added) failed += 1;
-        }),
-      );
-      return { done: byTenant.size, failed };
+      for (const { vertical, scope, quantity } of activity.takeInvocations()) {
+        try {
+          invocations.push({ tenant: await tenantOf({ vertical, scope }), scope, quantity });
+        } catch (error) {
+          failed += 1;
+          onUnknownScope(error, scope);
+        }
+      }
+      return sumOf([
+        { done: failed, failed },
+        await addUse(options, 'http.requests', requests),
+        await addUse(options, 'operations.invoked', invocations),
+      ]);
     },
   };
 }
 
-/** Asks once of each scope: what it is for does not change. */
-export function remembering(isLive: UseMeterOptions['isLive']): UseMeterOptions['isLive'] {
+/** One call per tenant, so that a failure for one tenant does not lose the use of another. */
+async function addUse(
+  { add, isLive, onError }: UseMetersOptions,
+  meter: MeterInput['meter'],
+  uses: readonly Use[],
+): Promise<JobTotals> {
+  const failed = new Set<string>();
+  const fail = (error: unknown, tenant: string): void => {
+    failed.add(tenant);
+    onError(error, meter, tenant);
+  };
+  const byTenant = Map.groupBy(uses, ({ tenant }) => tenant);
+  await Promise.all(
+    [...byTenant].map(async ([tenant, parts]) => {
+      let quantity = 0;
+      for (const use of parts) {
+        try {
+          if (await isLive({ tenant, scope: use.scope })) quantity += use.quantity;
+        } catch (error) {
+          fail(error, tenant);
+        }
+      }
+      if (quantity > 0)
+        await add([{ tenant: tenant as never, meter, quantity }]).catch((error: unknown) =>
+          fail(error, tenant),
+        );
+    }),
+  );
+  return { done: byTenant.size, failed: failed.size };
+}
+
+/** Asks once for each scope: a live scope does not become a test scope. */
+export function remembering(isLive: UseMetersOptions['isLive']): UseMetersOptions['isLive'] {
   const known = new Map<string, boolean>();
   return async (ref) => {
     const live = known.get(ref.scope) ?? (await isLive(ref));
@@ -88,60 +152,84 @@ export function remembering(isLive: UseMeterOptions['isLive']): UseMeterOptions[
   };
 }
 
-export interface InvocationCounter {
-  /** An operation was performed. It is on the way of every call, so that it adds one and does nothing else. */
-  count(vertical: string, scope: string): void;
-  /** Hands what was counted to the meter, and adds it. */
-  flush(): Promise<JobTotals>;
-}
-
-export interface InvocationCounterOptions {
-  readonly meter: UseMeter;
-  /** Whose a scope is. */
-  readonly tenantOf: (ref: { readonly vertical: string; readonly scope: string }) => Promise<string>;
-  /** Receives each scope whose operations are not counted, because its tenant is unknown. */
-  readonly onError: (error: unknown, scope: string) => void;
-}
-
-export function makeInvocationCounter({
-  meter,
-  tenantOf,
-  onError,
-}: InvocationCounterOptions): InvocationCounter {
-  let counts = new Map<string, { readonly vertical: string; quantity: number }>();
-
-  /** Answers 1 for a failure. */
-  const handOver = async (scope: string, vertical: string, quantity: number): Promise<number> => {
-    try {
-      meter.count({ tenant: await tenantOf({ vertical, scope }), scope }, quantity);
-      return 0;
-    } catch (error) {
-      onError(error, scope);
-      return 1;
-    }
-  };
-
-  return {
-    count: (vertical, scope) => {
-      const entry = counts.get(scope);
-      if (entry) entry.quantity += 1;
-      else counts.set(scope, { vertical, quantity: 1 });
-    },
-    flush: async () => {
-      const taken = counts;
-      counts = new Map();
-      let failed = 0;
-      for (const [scope, { vertical, quantity }] of taken)
-        failed += await handOver(scope, vertical, quantity);
-      return sumOf([{ done: failed, failed }, await meter.flush()]);
-    },
-  };
-}
-
-/** Several parts of one run. */
+/** The totals of several parts of one run. */
 export function sumOf(parts: readonly JobTotals[]): JobTotals {
   return parts.reduce((sum, part) => ({ done: sum.done + part.done, failed: sum.failed + part.failed }), {
     done: 0,
     failed: 0,
   });
+}
+
+export interface StorageMeter {
+  /**
+   * Measures the database files and attachments of live scopes, unless all were measured today (UTC), and returns of how
+   * many tenants. A later measure of a day replaces an earlier one.
+   */
+  measure(signal: AbortSignal): Promise<JobTotals>;
+}
+
+export interface StorageMeterOptions {
+  readonly fleet: Pick<Fleet, 'scopes'>;
+  /** The size of a scope's database file; null where this process has none. Opens no database. */
+  readonly databaseBytes: (scope: FleetScope) => Promise<number | null>;
+  readonly blobs: (scopeId: string) => Pick<BlobStore, 'list'>;
+  readonly isLive: (ref: TenantScope) => Promise<boolean>;
+  /** Records a tenant's figure of today. */
+  readonly set: (readings: readonly GaugeInput[]) => Promise<void>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Receives each tenant that has no figure today. */
+  readonly onError: (error: unknown, tenant: string) => void;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NOTHING: JobTotals = { done: 0, failed: 0 };
+
+export function makeStorageMeter(options: StorageMeterOptions): StorageMeter {
+  let measuredDay: number | null = null;
+  return {
+    measure: async (signal) => {
+      const day = Math.floor(options.now() / DAY_MS);
+      if (day === measuredDay) return NOTHING;
+      const totals = await measureAll(options, signal);
+      if (!signal.aborted) measuredDay = day;
+      return totals;
+    },
+  };
+}
+
+async function measureAll(options: StorageMeterOptions, signal: AbortSignal): Promise<JobTotals> {
+  const { fleet, set, onError } = options;
+  const sums = new Map<string, number>();
+  // A partial sum would be a wrong figure: a tenant with one scope that cannot be measured has none today.
+  const failed = new Map<string, unknown>();
+  for await (const scope of fleet.scopes()) {
+    if (signal.aborted) return NOTHING;
+    try {
+      const bytes = await bytesOf(options, scope);
+      if (bytes !== null) sums.set(scope.tenant, (sums.get(scope.tenant) ?? 0) + bytes);
+    } catch (error) {
+      failed.set(scope.tenant, error);
+    }
+  }
+  for (const [tenant, quantity] of sums) {
+    if (failed.has(tenant)) continue;
+    await set([{ tenant: tenant as never, meter: 'storage.bytes', quantity }]).catch((error: unknown) =>
+      failed.set(tenant, error),
+    );
+  }
+  for (const [tenant, error] of failed) onError(error, tenant);
+  return { done: new Set([...sums.keys(), ...failed.keys()]).size, failed: failed.size };
+}
+
+/** Null for a scope that is not billed, or has no database here. */
+async function bytesOf(
+  { isLive, databaseBytes, blobs }: StorageMeterOptions,
+  scope: FleetScope,
+): Promise<number | null> {
+  if (!(await isLive(scope))) return null;
+  let bytes = await databaseBytes(scope);
+  if (bytes === null) return null;
+  for await (const blob of blobs(scope.scope).list()) bytes += blob.bytes;
+  return bytes;
 }

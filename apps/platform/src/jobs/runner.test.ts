@@ -9,7 +9,7 @@ interface Turn {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A runner whose clock is moved by hand. */
+/** A runner with a manual clock. */
 function open(turns: readonly Turn[]) {
   let nowMs = 0;
   const timers: { atMs: number; task: () => void }[] = [];
@@ -50,7 +50,7 @@ function open(turns: readonly Turn[]) {
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('a job comes once soon, then at its interval, also after it has failed', async () => {
+test('a job runs once soon, then at its interval, also after it has failed', async () => {
   let runs = 0;
   const { runner, pass, errors } = open([
     {
@@ -76,7 +76,7 @@ test('a job comes once soon, then at its interval, also after it has failed', as
   expect(runs).toBe(2);
 });
 
-test('a job never runs twice at once, and keeps no other waiting', async () => {
+test('a job never runs twice at once, and delays no other', async () => {
   const { promise: gate, resolve } = Promise.withResolvers<void>();
   const runs: string[] = [];
   const { runner, pass } = open([
@@ -91,17 +91,17 @@ test('a job never runs twice at once, and keeps no other waiting', async () => {
   ]);
   runner.begin();
   await pass(10);
-  const joined = runner.run('slow');
+  const joining = runner.run('slow');
   await pass(100);
   expect(runs).toEqual(['slow', 'quick', 'quick']);
   resolve();
-  await joined;
+  await joining;
   await pass(100);
   expect(runs.slice(3).toSorted()).toEqual(['quick', 'slow']);
   expect(() => runner.run('unheard-of')).toThrow(/there is no job/);
 });
 
-test('a run on demand puts the next one off, and makes no second line of runs', async () => {
+test('a run on demand postpones the next one, and adds no second series of runs', async () => {
   let runs = 0;
   const { runner, pass, timers } = open([
     {
@@ -119,7 +119,7 @@ test('a run on demand puts the next one off, and makes no second line of runs', 
   expect([runs, timers.length]).toEqual([2, 1]);
 });
 
-test('a stop tells the job, waits for it, and takes what it broke off for no failure', async () => {
+test('a stop aborts the job, waits for it, and counts its interruption as no failure', async () => {
   const { promise: gate, resolve } = Promise.withResolvers<void>();
   let told = false;
   const { runner, pass, errors } = open([
@@ -149,7 +149,7 @@ test('a stop tells the job, waits for it, and takes what it broke off for no fai
 
 type Rows = ConstructorParameters<typeof JobRunner>[0]['recordSweep'];
 
-/** One job whose rows are kept. */
+/** One job, with the rows that it wrote. */
 function openJob(what: object) {
   const sweeps: SweepUnit[][] = [];
   const errors: unknown[] = [];
@@ -173,15 +173,15 @@ const unit = (name: string, outcome: 'swept' | 'skipped' | 'failed'): SweepUnit 
   outcome,
 });
 
-test('spec C-31: the units of a run and the run are written down together', async () => {
+test('spec C-31: the units of a run and the run are recorded together', async () => {
   const units = [unit('a', 'swept'), unit('b', 'skipped'), unit('c', 'failed')];
   const { run, sweeps } = openJob({ units: () => units });
   await run();
-  // What failed says so itself: the run went on.
+  // A failed unit has its own row, and the run went on.
   expect(sweeps).toEqual([[...units, { ...RUN, outcome: 'ran' }]]);
 });
 
-test('a run over nothing but what is not due has done nothing', async () => {
+test('a run whose units are not due has done nothing', async () => {
   const { run, sweeps } = openJob({ units: () => [unit('a', 'skipped')] });
   await run();
   expect(sweeps).toEqual([[unit('a', 'skipped'), { ...RUN, outcome: 'skipped', reason: 'nothing_due' }]]);
@@ -190,7 +190,7 @@ test('a run over nothing but what is not due has done nothing', async () => {
 test.each([
   [new PlatformError('unavailable', 'No.', { reason: 'provider_down' }), 'provider_down'],
   [new TypeError('x is undefined'), 'internal'],
-])('a run that breaks off is a row with the reason, and its error goes on: %s', async (error, reason) => {
+])('a run that fails is a row with the reason, and its error goes on: %s', async (error, reason) => {
   const { run, sweeps, errors } = openJob({
     units: function* units() {
       yield unit('a', 'swept');
@@ -202,7 +202,7 @@ test.each([
   expect(sweeps).toEqual([[unit('a', 'swept'), { ...RUN, outcome: 'failed', reason }]]);
 });
 
-test('what a shutdown breaks off is no run', async () => {
+test('a run that a shutdown interrupts has no row', async () => {
   const { run, stop, sweeps, errors } = openJob({
     work: async () => {
       void stop();
@@ -233,7 +233,7 @@ function openRows() {
   return { told, sweep, pass };
 }
 
-test('that nothing was due is one row a day for each unit', async () => {
+test('a skip is one row a day for each unit', async () => {
   const { sweep, pass } = openRows();
   expect(await sweep(['a', 'skipped', 'not_due'], ['b', 'skipped', 'not_due'])).toHaveLength(2);
   for (let minutes = 5; minutes < 24 * 60; minutes += 5) {
@@ -244,7 +244,7 @@ test('that nothing was due is one row a day for each unit', async () => {
   expect(await sweep(['a', 'skipped', 'not_due'])).toEqual(['a skipped']);
 });
 
-test('spec C-31: whatever was done, judged or tried is a row, each time', async () => {
+test('spec C-31: everything that was done, judged or tried is a row, each time', async () => {
   const { told } = openRows();
   const units: SweepUnit[] = [
     { kind: 'connection', unit: 'c', outcome: 'failed', reason: 'provider_unreachable' },
@@ -256,20 +256,20 @@ test('spec C-31: whatever was done, judged or tried is a row, each time', async 
   for (let i = 0; i < 3; i++) expect(await told(...units)).toHaveLength(units.length);
 });
 
-test('the silence after something is a row again', async () => {
+test('a skip after another outcome is a row again', async () => {
   const { sweep } = openRows();
   await sweep(['a', 'skipped', 'not_due']);
   expect(await sweep(['a', 'swept', 'refreshed'])).toEqual(['a swept']);
   expect(await sweep(['a', 'skipped', 'not_due'])).toEqual(['a skipped']);
 });
 
-test('another reason for having nothing to do is news', async () => {
+test('another reason for a skip is a row', async () => {
   const { sweep } = openRows();
   await sweep(['a', 'skipped', 'not_due']);
   expect(await sweep(['a', 'skipped', 'broken'])).toEqual(['a skipped']);
 });
 
-test('a job of the platform without anything to do is one row an hour, and keeps no schedule of its name silent', async () => {
+test('a job of the platform without work is one row an hour, and silences no schedule of its name', async () => {
   const { told, pass } = openRows();
   const job: SweepUnit = {
     kind: 'schedule',

@@ -1,7 +1,6 @@
 /**
- * The one runner of jobs: work that comes back, once soon after the start and then at an interval. No job runs twice at once,
- * and none waits for another. Each run is a row of the sweep runs, with a row for each unit that it went over (spec 6.4).
- * The lock of the data directory is its lease: there is no second process.
+ * The one runner of scheduled jobs. No job runs twice at once, and none waits for another. Each run is a row of the sweep
+ * runs, with a row for each of its units (spec 6.4). The lock of the data directory is its lease: there is no second process.
  */
 
 import type { DirectoryHostAdmin, SweepUnit } from '@freehold/directory';
@@ -12,17 +11,17 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** The result of a run without units. */
 export interface JobTotals {
-  /** How much there was to do, whatever became of it. */
+  /** The number of units, failed ones included. */
   readonly done: number;
   readonly failed: number;
 }
 
 export type Job = {
-  /** Its name on demand, in rows and in incidents. */
+  /** Its name for `run`, in rows and in incidents. */
   readonly name: string;
-  /** How long after the start, in milliseconds. */
+  /** The delay after the start, in milliseconds. */
   readonly firstMs: number;
-  /** From the end of one run to the beginning of the next. */
+  /** The delay from the end of one run to the beginning of the next, in milliseconds. */
   readonly everyMs: number;
 } & (
   | { readonly units: (signal: AbortSignal) => AsyncIterable<SweepUnit> | Iterable<SweepUnit> }
@@ -33,9 +32,9 @@ export interface JobRunnerOptions {
   readonly jobs: readonly Job[];
   readonly recordSweep: DirectoryHostAdmin['recordSweep'];
   readonly repeats: Repeats;
-  /** Receives what a job rejects with. The job comes back all the same. */
+  /** Receives the error of a job. The job runs again at its interval. */
   readonly onError: (error: unknown, job: string) => void;
-  /** Runs a task after so many milliseconds and returns how to cancel it. Default: timers that keep no process alive. */
+  /** Runs a task after so many milliseconds and returns its cancellation. Default: timers that keep no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
 }
 
@@ -52,7 +51,7 @@ export class JobRunner {
     this.#jobs = new Map(options.jobs.map((job) => [job.name, job]));
   }
 
-  /** The times of all jobs begin to run. */
+  /** Plans the first run of each job. */
   begin(): void {
     this.#hasBegun = true;
     for (const job of this.#jobs.values()) this.#plan(job, job.firstMs);
@@ -76,7 +75,7 @@ export class JobRunner {
     return run;
   }
 
-  /** Begins nothing new, and resolves when no job runs. */
+  /** Begins no more runs, and resolves when no job runs. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const cancel of this.#timers.values()) cancel();
@@ -98,18 +97,18 @@ export class JobRunner {
     try {
       await recordSweep(deduplicateRuns(rowsOf(job, signal), repeats));
     } catch (error) {
-      // What a shutdown interrupts is no failure.
+      // A run that a shutdown interrupts has not failed.
       if (!signal.aborted) onError(error, job.name);
     }
   }
 }
 
-/** The units of a run, and then the run itself. It rejects with the error of the work, after the row that says so. */
+/** Yields the units of a run, and then the run itself. Rejects with the error of the work, after the row of the failure. */
 async function* rowsOf(job: Job, signal: AbortSignal): AsyncGenerator<SweepUnit, void, undefined> {
   const run = { kind: 'schedule', unit: `platform/${job.name}` } as const;
   try {
     const { done, failed } = 'units' in job ? yield* counting(job.units(signal)) : await job.work(signal);
-    // A run that a shutdown breaks off is no run.
+    // An interrupted run has no row.
     if (signal.aborted) return;
     if (failed > 0) yield { ...run, outcome: 'failed', reason: 'some_failed' };
     else if (done > 0) yield { ...run, outcome: 'ran' };
@@ -120,7 +119,7 @@ async function* rowsOf(job: Job, signal: AbortSignal): AsyncGenerator<SweepUnit,
   }
 }
 
-/** A unit that failed has a row of its own: the run went on. */
+/** A failed unit has a row of its own, and does not fail the run. */
 async function* counting(
   units: AsyncIterable<SweepUnit> | Iterable<SweepUnit>,
 ): AsyncGenerator<SweepUnit, JobTotals, undefined> {
@@ -133,8 +132,8 @@ async function* counting(
 }
 
 /**
- * Everything that was done, judged or tried is a row. Of a unit that is skipped for the same reason there is one a day, and
- * one an hour of a job without anything to do: thousands of rows that say so would push out the few that say something.
+ * Drops repeated skips: a unit that is skipped for the same reason has one row a day, and a job without work one an hour, so
+ * that thousands of these do not displace the other rows. Everything that was done or tried is a row.
  */
 export async function* deduplicateRuns(
   units: AsyncIterable<SweepUnit> | Iterable<SweepUnit>,
@@ -143,12 +142,12 @@ export async function* deduplicateRuns(
   for await (const unit of units) {
     const name = `${unit.kind} ${unit.scope ?? ''} ${unit.unit}`;
     const word = `${unit.outcome} ${unit.reason ?? ''}`;
-    // Remembered of every row: after it, the same silence as before is a row again.
+    // Asked of every row: a skip after another outcome is a row again.
     if (repeats.isNews(name, word, quietMs(unit))) yield unit;
   }
 }
 
-/** For how long the same row is not repeated. */
+/** The time for which the same row is not repeated, in milliseconds. */
 function quietMs({ kind, outcome, tenant }: SweepUnit): number {
   if (outcome !== 'skipped') return 0;
   return kind === 'schedule' && (tenant ?? null) === null ? HOUR_MS : DAY_MS;

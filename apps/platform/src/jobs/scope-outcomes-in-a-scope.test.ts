@@ -1,4 +1,4 @@
-/** The tables that are read are the kernel's own: a scope on the embedded engine, with a clock that is moved by hand. */
+/** The tables that are read are the kernel's own: a scope on the embedded engine, with a manual clock. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const TENANT = 'tnt_01j00000000000000000000001' as TenantId;
 const SCOPE = 'scp_01j00000000000000000000001' as ScopeId;
 
-/** Bells that are rung by the clock, and a listener that never manages to hear one. */
+/** Bells that a schedule rings, and a listener that never manages to hear one. */
 const bells = defineVertical({
   manifest: {
     slug: 'bells',
@@ -52,7 +52,7 @@ const bells = defineVertical({
   schedules: { noon: { cron: '0 12 * * *', operation: 'bell/ring', as: 'clock' } },
 });
 
-test('spec 6.4: a run of a schedule and a delivery that was given up are read where the kernel keeps them', async () => {
+test("spec 6.4: a run of a schedule and a delivery that was given up are read from the kernel's tables", async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-outcomes-'));
   let nowMs = Date.parse('2026-11-21T08:00:00.000Z');
   const now = () => nowMs;

@@ -47,7 +47,7 @@ const run = (key: string, atMs: number, outcome: string): Row => ({
   last_outcome: outcome,
 });
 
-test('spec 6.4: each run of a schedule is told once, done or failed', async () => {
+test('spec 6.4: each run of a schedule is reported once, done or failed', async () => {
   const { tables, read, touch } = open();
   tables._spine_schedules = [run('overdue', 2_000, 'done'), run('note-erasures', 2_000, 'permission_denied')];
   touch();
@@ -74,7 +74,7 @@ test('spec 6.4: each run of a schedule is told once, done or failed', async () =
   expect(await read()).toMatchObject([{ run: { unit: 'overdue', outcome: 'ran' } }]);
 });
 
-test('what happened in the same millisecond as the last that was read is not lost', async () => {
+test('a row of the same millisecond as the last one that was read is not lost', async () => {
   const { tables, read, touch } = open();
   tables._spine_schedules = [run('one', 2_000, 'done')];
   touch();
@@ -86,7 +86,7 @@ test('what happened in the same millisecond as the last that was read is not los
   expect(await read()).toEqual([]);
 });
 
-test('a delivery that was given up is a failure with its event; what was before this process is not looked for', async () => {
+test('a delivery that was given up is a failure with its event; older ones than this process are not read', async () => {
   const { tables, read, touch } = open();
   const letter = (event: string, atMs: number): Row => ({
     event,
@@ -112,7 +112,7 @@ test('a delivery that was given up is a failure with its event; what was before 
   ]);
 });
 
-test('a scope in which nothing was done is not read, and one that cannot be read costs the others nothing', async () => {
+test('a scope without work is not read, and a scope that cannot be read costs the others nothing', async () => {
   const { read, touch, errors, reads, breakIt } = open();
   expect([await read(), reads()]).toEqual([[], 0]);
   breakIt();

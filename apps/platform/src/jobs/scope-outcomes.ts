@@ -1,20 +1,19 @@
 /**
- * What schedules and deliveries came to: read from the scopes in which something was done, a while after it. A scope keeps
- * the last run of each schedule, and every delivery that it has given up; here is only how far that was read.
+ * The outcomes of schedules and deliveries, read from active scopes a while later. A scope stores the last run of each
+ * schedule and every delivery that it has given up; this stores how far they were read.
  */
 import type { OpsFailureInput, SweepUnit } from '@freehold/directory';
 import type { ScopeStub } from '@freehold/kernel';
 
-/** A scope in which there was work. */
 export interface WorkedScope {
   readonly vertical: string;
   readonly scope: string;
 }
 
 export interface ScopeOutcomes {
-  /** Something was done in a scope. Costs next to nothing. */
+  /** Work was done in a scope. Cheap. */
   touch(worked: WorkedScope): void;
-  /** Reads what was done since, scope by scope, and forgets who was touched. */
+  /** Reads the outcomes since the last time, scope by scope. */
   read(signal: AbortSignal): AsyncGenerator<ScopeOutcome, void, undefined>;
 }
 
@@ -22,28 +21,27 @@ export interface ScopeOutcomes {
 export type ScopeOutcome = { readonly run: SweepUnit } | { readonly failure: OpsFailureInput };
 
 export interface ScopeOutcomesOptions {
-  /** The part of a scope that is read. */
   readonly scope: (worked: WorkedScope) => Pick<ScopeStub, 'identify' | 'table'> | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** A scope that cannot be read costs the others nothing. */
+  /** Receives the error of a scope that cannot be read; the others are read. */
   readonly onError: (error: unknown, worked: WorkedScope) => void;
 }
 
-/** How far a scope was read: the latest time, and what of that very time was seen. */
+/** The position in a scope: the latest time, and the rows of that time that were read. */
 interface Place {
   readonly atMs: number;
   readonly seen: ReadonlySet<string>;
 }
 
-/** Rows read at a time, and pages of one scope: one that gives up everything does not hold the others up. */
+/** Rows per page, and pages per scope and read: one scope with many rows does not delay the others. */
 const PAGE = 200;
 const PAGES_MAX = 5;
 
 export function makeScopeOutcomes({ scope, now, onError }: ScopeOutcomesOptions): ScopeOutcomes {
   const touched = new Map<string, WorkedScope>();
   const places = new Map<string, Place>();
-  /** What was done before this process began is not looked for. */
+  /** Outcomes from before this process began are not read. */
   const begin: Place = { atMs: now(), seen: new Set() };
 
   async function* readScope(worked: WorkedScope): AsyncGenerator<ScopeOutcome, void, undefined> {
@@ -62,11 +60,11 @@ export function makeScopeOutcomes({ scope, now, onError }: ScopeOutcomesOptions)
     for await (const row of rowsSince(stub, '_spine_schedules', place.atMs)) {
       const { key, last_at: atMs, last_outcome: outcome } = row;
       if (!isNew(`schedule ${key} ${atMs}`, Number(atMs))) continue;
-      const came =
+      const result =
         outcome === 'done'
           ? { outcome: 'ran' as const, reason: null }
           : { outcome: 'failed' as const, reason: String(outcome) };
-      yield { run: { kind: 'schedule', unit: String(key), ...about, ...came } };
+      yield { run: { kind: 'schedule', unit: String(key), ...about, ...result } };
     }
     for await (const row of rowsSince(stub, '_spine_dead_letters', place.atMs)) {
       const { event, subscriber, attempts, last_at: atMs, error_code: code } = row;
@@ -101,7 +99,7 @@ export function makeScopeOutcomes({ scope, now, onError }: ScopeOutcomesOptions)
   };
 }
 
-/** The rows of a table whose last time is not before a moment, as objects. */
+/** The rows of a table since a time, as objects. */
 async function* rowsSince(
   stub: Pick<ScopeStub, 'table'>,
   table: string,

@@ -2,7 +2,7 @@
 
 import type { BackupPolicy, DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import type { Fleet } from '../applications/fleet.ts';
+import type { Fleet } from '../applications/operator.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, makeRepeats } from '../feeds/feeds.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -11,16 +11,17 @@ import type { IdleScopes } from './idle-scopes.ts';
 import { makeJobs } from './jobs.ts';
 import { tidyUp } from './maintenance.ts';
 import {
-  makeInvocationCounter,
-  makeUseMeter,
+  makeStorageMeter,
+  makeUseMeters,
   remembering,
-  type UseMeter,
-  type UseMeterOptions,
+  type ScopeActivity,
+  type StorageMeter,
+  type TenantScope,
+  type UseMeters,
 } from './meters.ts';
 import { JobRunner } from './runner.ts';
 import { makeScopeOutcomes } from './scope-outcomes.ts';
-import { makeStorageMeter, type StorageMeter } from './storage-meter.ts';
-import { makeUsageSweep, type UsageScope } from './usage.ts';
+import { UsageSweep } from './usage.ts';
 
 /** Requests that wait for a start come first. New work in a scope wakes it before that. */
 const RESUME_AFTER_MS = 2_000;
@@ -31,13 +32,11 @@ export interface PlatformJobsOptions {
   /** By slug. */
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly fleet: Fleet;
-  /** Which scopes have nothing to do. */
   readonly idleScopes: IdleScopes;
+  readonly activity: ScopeActivity;
   readonly workSignal: WorkSignal;
-  /** Whose a scope is, where that is known. */
-  readonly tenantOf: (scope: string) => string | undefined;
   /** Whether a scope is billed. Asked once of each. */
-  readonly isLive: (ref: UsageScope) => Promise<boolean>;
+  readonly isLive: (ref: TenantScope) => Promise<boolean>;
   /** Null: the platform makes no backups by itself. */
   readonly backupPolicy: BackupPolicy | null;
   /** Milliseconds since the epoch. */
@@ -47,22 +46,17 @@ export interface PlatformJobsOptions {
 }
 
 export interface PlatformJobs extends Pick<JobRunner, 'run'> {
-  /** Everything is up. A moment later the active scopes are looked into for work that is left from before. */
+  /** Starts the jobs, and a moment later looks into the active scopes for work that was left. */
   begin(): void;
-  /** A tenant or a scope was suspended or let in, or the whole directory was replaced. */
+  /** A tenant or a scope was suspended or resumed, or the whole directory was replaced. */
   changed(change: RoutesChange): void;
-  /** A request was answered by the application of a scope. */
-  served(request: UsageScope & { readonly method: string }): void;
-  /** Begins nothing new, adds to the meters what was counted, and resolves when nothing is under way. */
+  /** Begins no more work, adds to the meters what was counted, and resolves when no work is in progress. */
   stop(): Promise<void>;
 }
 
-/** What only reads uses no model that anybody is charged for. */
-const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-/** Puts it together. Nothing runs before `begin`, but deliveries in scopes that are woken. */
+/** Puts it together. Before `begin`, only deliveries run, in scopes that are woken. */
 export function startJobs(options: PlatformJobsOptions): PlatformJobs {
-  const { hostAdmin, storage, verticals, fleet, idleScopes, tenantOf, now, onIncident, onFailure } = options;
+  const { hostAdmin, storage, verticals, fleet, idleScopes, activity, now, onIncident, onFailure } = options;
   const incident = (method: string) => (error: unknown, ref: { readonly scope: string }) =>
     onIncident(error, { kind: 'platform', key: ref.scope, method });
 
@@ -71,7 +65,8 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     now,
     onError: incident('readOutcomes'),
   });
-  const usage = makeUsageSweep({
+  const usage = new UsageSweep({
+    activity,
     collect: hostAdmin.collectModelUsage,
     fleet,
     now,
@@ -79,7 +74,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     onFailure,
     onError: incident('collectModelUsage'),
   });
-  const { requests, invocations, storageMeter } = openMeters(options);
+  const { useMeters, storageMeter } = openMeters(options);
   const deliveries = new Deliveries({
     verticals: new Map(
       [...verticals].map(([slug, { host, units }]) => [
@@ -91,14 +86,14 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     idleScopes,
     now,
     onIncident,
-    // It may have called a model before this process began.
-    onUnsettled: usage.touch,
+    // The scope may have called a model before this process began.
+    onUnsettled: ({ tenant, scope }) => void activity.touched.set(scope, { tenant, scope }),
     isOwed: usage.isOwed,
     onWorked: (vertical, scope) => {
       outcomes.touch({ vertical, scope });
       // An executor may have called a model.
-      const tenant = tenantOf(scope);
-      if (tenant !== undefined) usage.touch({ tenant, scope });
+      const tenant = activity.tenantOf(scope);
+      if (tenant !== undefined) activity.touched.set(scope, { tenant, scope });
     },
   });
   const runner = new JobRunner({
@@ -110,7 +105,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
       blobArchive: storage.blobArchive,
       outcomes,
       usage,
-      meters: [requests, invocations],
+      useMeters,
       storageMeter,
       backupPolicy: options.backupPolicy,
       tidyUp: (signal) => tidyUp({ ...storage, verticals, fleet, onIncident, onFailure }, signal),
@@ -128,65 +123,56 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
       runner.begin();
     },
     changed: (change) => void deliveries.changed(change),
-    served: ({ tenant, scope, method }) => {
-      requests.count({ tenant, scope });
-      if (!READS.has(method)) usage.touch({ tenant, scope });
-    },
     stop: async () => {
       clearTimeout(beginning);
       await Promise.all([runner.stop(), deliveries.stop()]);
-      await Promise.all([requests.flush(), invocations.flush()]);
+      await useMeters.flush();
     },
   };
 }
 
-/** What is counted and measured. What cannot be is told, and charged to nobody. */
+/** Use that cannot be counted or measured is reported, and charged to no tenant. */
 function openMeters(options: PlatformJobsOptions): {
-  readonly requests: UseMeter;
-  readonly invocations: Pick<UseMeter, 'flush'>;
+  readonly useMeters: UseMeters;
   readonly storageMeter: StorageMeter;
 } {
-  const { hostAdmin, storage, verticals, fleet, tenantOf, now, onIncident, onFailure } = options;
+  const { hostAdmin, storage, verticals, fleet, activity, now, onIncident, onFailure } = options;
   const isLive = remembering(options.isLive);
-  const failed = (error: unknown, key: string, told: { method: string; tenant?: string; detail: string }) => {
-    const { method, tenant, detail } = told;
-    onIncident(error, { kind: 'platform', key, method });
-    onFailure({
-      operation: 'meters.add',
-      tenant: (tenant ?? null) as never,
-      subject: key,
-      reason: 'internal',
-      detail,
-    });
+  const failed = (
+    error: unknown,
+    subject: string,
+    at: { method: string; tenant?: string; detail: string },
+  ) => {
+    const { method, tenant = null, detail } = at;
+    onIncident(error, { kind: 'platform', key: subject, method });
+    onFailure({ operation: 'meters.add', tenant: tenant as never, subject, reason: 'internal', detail });
   };
-  const meterOf = (meter: UseMeterOptions['meter']): UseMeter =>
-    makeUseMeter({
-      meter,
+  for (const [slug, { units }] of verticals) units.scope.onInvoked(activity.invokedIn(slug));
+
+  return {
+    useMeters: makeUseMeters({
+      activity,
       add: (readings) => hostAdmin.addToMeters(readings),
       isLive,
-      onError: (error, tenant) =>
+      tenantOf: async ({ vertical, scope }) => {
+        const known = activity.tenantOf(scope);
+        if (known !== undefined) return known;
+        const host = verticals.get(vertical)?.host;
+        if (!host) throw new TypeError(`there is no vertical ${vertical} here`);
+        return (await host.scope(scope).identify({})).tenantId;
+      },
+      onError: (error, meter, tenant) =>
         failed(error, meter, {
           method: 'addToMeters',
           tenant,
-          detail: 'What was used in about a minute was not added to the meter.',
+          detail: 'The use of about a minute was not added to the meter.',
         }),
-    });
-
-  const invocations = makeInvocationCounter({
-    meter: meterOf('operations.invoked'),
-    tenantOf: async ({ vertical, scope }) =>
-      tenantOf(scope) ?? (await requireHost(verticals, vertical).scope(scope).identify({})).tenantId,
-    onError: (error, scope) =>
-      failed(error, scope, {
-        method: 'countInvocations',
-        detail: 'The operations of about a minute of this scope were not counted: nobody knows whose it is.',
-      }),
-  });
-  for (const [slug, { units }] of verticals) units.scope.onInvoked((scope) => invocations.count(slug, scope));
-
-  return {
-    requests: meterOf('http.requests'),
-    invocations,
+      onUnknownScope: (error, scope) =>
+        failed(error, scope, {
+          method: 'countInvocations',
+          detail: 'The operations of about a minute of this scope were not counted: its tenant is unknown.',
+        }),
+    }),
     storageMeter: makeStorageMeter({
       fleet,
       databaseBytes: async ({ vertical, scope }) => {
@@ -201,14 +187,8 @@ function openMeters(options: PlatformJobsOptions): {
         failed(error, 'storage.bytes', {
           method: 'measureStorage',
           tenant,
-          detail: 'What this tenant keeps was not measured today.',
+          detail: "This tenant's storage was not measured today.",
         }),
     }),
   };
-}
-
-function requireHost(verticals: PlatformJobsOptions['verticals'], slug: string): CoLocatedVertical['host'] {
-  const known = verticals.get(slug);
-  if (known) return known.host;
-  throw new TypeError(`there is no vertical ${slug} here`);
 }

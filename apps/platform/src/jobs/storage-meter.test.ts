@@ -1,6 +1,6 @@
 import type { GaugeInput } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import { makeStorageMeter, type StorageMeterOptions } from './storage-meter.ts';
+import { makeStorageMeter, type StorageMeterOptions } from './meters.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -51,14 +51,14 @@ test('spec C-22: databases and attachments of live scopes are measured, suspende
   ]);
 });
 
-test('once a day of UTC, however often it is asked', async () => {
+test('once a day of UTC, however often it is called', async () => {
   const { measure, set, sizes, clock } = open();
   await measure();
   clock.ms += 15 * 3_600_000;
   sizes.set('b1', 8);
   await measure();
   expect(set).toHaveLength(2);
-  // Midnight, not a day after the first.
+  // Midnight, not a day after the first measure.
   clock.ms += 3_600_000;
   await measure();
   expect(set.slice(2)).toEqual([
@@ -70,7 +70,7 @@ test('once a day of UTC, however often it is asked', async () => {
   expect(set).toHaveLength(6);
 });
 
-test('who has one scope that cannot be measured has no figure, and the others have theirs', async () => {
+test('a tenant with one scope that cannot be measured has no figure, and the others have theirs', async () => {
   const { measure, set, errors } = open({
     databaseBytes: async ({ scope }) => {
       if (scope === 'a2') throw new Error('disk');
@@ -82,7 +82,7 @@ test('who has one scope that cannot be measured has no figure, and the others ha
   expect([errors, set.map(([tenant]) => tenant)]).toEqual([['a'], ['b']]);
 });
 
-test('a figure that cannot be written down is told', async () => {
+test('a figure that cannot be recorded is reported', async () => {
   const { measure, errors } = open({
     set: async ([reading]) => {
       if (reading?.tenant === 'a') throw new Error('no');
@@ -92,7 +92,7 @@ test('a figure that cannot be written down is told', async () => {
   expect(errors).toEqual(['a']);
 });
 
-test('a platform that stops writes no part of a figure down, and measures again when it is up', async () => {
+test('a platform that stops records no partial figure, and measures again when it is up', async () => {
   let stop = (): void => undefined;
   const opened = open({
     databaseBytes: async () => {

@@ -1,8 +1,9 @@
 import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage, OpsFailureInput } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import type { FleetScope } from '../applications/fleet.ts';
-import { makeUsageSweep } from './usage.ts';
+import type { FleetScope } from '../applications/operator.ts';
+import { ScopeActivity } from './meters.ts';
+import { UsageSweep } from './usage.ts';
 
 const DONE: CollectedUsage = { taken: 1, repeated: 0, refused: 0, more: false };
 
@@ -18,7 +19,10 @@ function open(collect: (scope: string) => CollectedUsage = () => DONE, fleet = F
   const asked: string[] = [];
   const failures: OpsFailureInput[] = [];
   const errors: unknown[] = [];
-  const usage = makeUsageSweep({
+  const activity = new ScopeActivity();
+  const touch = (scope: string) => void activity.touched.set(scope, { tenant: 't', scope });
+  const usage = new UsageSweep({
+    activity,
     collect: async ({ scope }) => {
       asked.push(scope);
       return collect(scope);
@@ -34,14 +38,14 @@ function open(collect: (scope: string) => CollectedUsage = () => DONE, fleet = F
     onError: (error) => errors.push(error),
   });
   const { signal } = new AbortController();
-  return { usage, asked, failures, errors, signal, clock };
+  return { usage, touch, asked, failures, errors, signal, clock };
 }
 
-test('spec 4.3.13: a scope in which something was done is asked once, and again when more waits', async () => {
+test('spec 4.3.13: an active scope is asked once, and again when more waits', async () => {
   let more = true;
-  const { usage, asked, signal } = open(() => ({ ...DONE, more }));
-  usage.touch({ tenant: 't', scope: 'a' });
-  usage.touch({ tenant: 't', scope: 'a' });
+  const { usage, touch, asked, signal } = open(() => ({ ...DONE, more }));
+  touch('a');
+  touch('a');
   await usage.collectTouched(signal);
   expect(asked).toEqual(['a']);
   more = false;
@@ -50,7 +54,7 @@ test('spec 4.3.13: a scope in which something was done is asked once, and again 
   expect(asked).toEqual(['a', 'a']);
 });
 
-test('every scope is asked now and then, also a suspended one, where something answers for its vertical', async () => {
+test('every scope is asked now and then, also a suspended one, where its vertical runs', async () => {
   const { usage, asked, signal } = open();
   await usage.collectAll(signal);
   expect(asked).toEqual(['a', 'b']);
@@ -76,7 +80,7 @@ test.each([
   },
 );
 
-test('what nobody expected is an incident', async () => {
+test('an unexpected error is an incident', async () => {
   const { usage, failures, errors, signal } = open(() => {
     throw new TypeError('our bug');
   });
@@ -84,7 +88,7 @@ test('what nobody expected is an incident', async () => {
   expect([failures, errors.length]).toEqual([[], 2]);
 });
 
-test('a round goes through ten thousand scopes some at a time, and the next one begins a day later', async () => {
+test('a round goes through ten thousand scopes in portions, and the next one begins a day later', async () => {
   const fleet = Array.from({ length: 1_200 }, (_, index) => ({
     tenant: 't',
     scope: `s${index}`,
@@ -103,14 +107,14 @@ test('a round goes through ten thousand scopes some at a time, and the next one 
   expect(counts.at(-1)).toBe(1_700);
 });
 
-test('a scope is owed from when it was touched until it was asked, and one that could not be asked stays owed', async () => {
+test('a scope is owed from its activity until its collection, and stays owed after a failed one', async () => {
   let broken = true;
-  const { usage, asked, signal } = open(() => {
+  const { usage, touch, asked, signal } = open(() => {
     if (broken) throw new PlatformError('runtime_fault', 'No.');
     return DONE;
   }, []);
   expect(usage.isOwed('a')).toBe(false);
-  usage.touch({ tenant: 't', scope: 'a' });
+  touch('a');
   expect(usage.isOwed('a')).toBe(true);
   await usage.collectTouched(signal);
   expect(usage.isOwed('a')).toBe(true);
@@ -120,7 +124,7 @@ test('a scope is owed from when it was touched until it was asked, and one that 
   expect(asked).toEqual(['a', 'a']);
 });
 
-test('a clock that was ahead holds up the next round by a day at most', async () => {
+test('a clock that was ahead delays the next round by a day at most', async () => {
   const { usage, asked, signal, clock } = open();
   const YEAR_MS = 365 * 24 * HOUR_MS;
   clock.nowMs = YEAR_MS;

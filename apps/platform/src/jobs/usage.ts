@@ -1,137 +1,128 @@
 /**
- * Bringing in the usage lines of model calls: from scopes in which something was just done, a minute later, and from every
- * scope now and then, some at a time. A scope takes no further line when a thousand wait, so that the busy ones are not
- * kept waiting.
+ * Collects the usage lines of model calls: each minute from scopes that were active, and from every scope in turns of 500.
+ * A scope takes no further line when a thousand wait, so active scopes go first.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage } from '@freehold/directory';
-import type { Fleet, FleetScope } from '../applications/fleet.ts';
+import type { Fleet, FleetScope } from '../applications/operator.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
-import { sumOf } from './meters.ts';
+import { type ScopeActivity, sumOf, type TenantScope } from './meters.ts';
 import type { JobTotals } from './runner.ts';
 
-export interface UsageScope {
-  readonly tenant: string;
-  readonly scope: string;
-}
-
-export interface UsageSweep {
-  /** Something was done in a scope: perhaps a model was called. Costs next to nothing. */
-  touch(scope: UsageScope): void;
-  /** Collects from the scopes that were touched, and answers how many those are. */
-  collectTouched(signal: AbortSignal): Promise<JobTotals>;
-  /** Whether lines may wait in a scope: it was touched since they were collected there, or they could not be. */
-  isOwed(scope: string): boolean;
-  /**
-   * Against whatever nobody thought of: asks those again that could not be asked, and goes on with a round through all there
-   * are, suspended ones too, by at most 500 scopes. A round begins a day after the one before it did, at the soonest.
-   */
-  collectAll(signal: AbortSignal): Promise<JobTotals>;
-}
-
 export interface UsageSweepOptions {
-  readonly collect: (scope: UsageScope) => Promise<CollectedUsage>;
+  readonly activity: Pick<ScopeActivity, 'touched'>;
+  readonly collect: (scope: TenantScope) => Promise<CollectedUsage>;
   readonly fleet: Pick<Fleet, 'scopes'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Whether something answers for a vertical here. */
+  /** Whether a vertical runs here. */
   readonly isRunning: (vertical: string) => boolean;
   readonly onFailure: FailureSink;
-  /** What nobody expected. */
-  readonly onError: (error: unknown, scope: UsageScope) => void;
+  /** Receives an unexpected error. */
+  readonly onError: (error: unknown, scope: TenantScope) => void;
 }
 
-/** How many scopes a round goes on by at a time: ten thousand take most of a day. */
+/** The number of scopes per turn of a round: ten thousand take most of a day. */
 const PORTION = 500;
 const ROUND_MS = 24 * 3_600_000;
 
-export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
-  const { collect, fleet, now, isRunning, onFailure, onError } = options;
-  const touched = new Map<string, UsageScope>();
-  /** Those that could not be asked. */
-  const failed = new Map<string, UsageScope>();
-  const asking = new Set<string>();
-  /** Where the round is; null between two. */
-  let round: AsyncIterator<FleetScope> | null = null;
-  let roundAtMs: number | null = null;
+export class UsageSweep {
+  readonly #options: UsageSweepOptions;
+  /** Scopes whose collection failed. */
+  readonly #failed = new Map<string, TenantScope>();
+  readonly #asking = new Set<string>();
+  /** The position of the round; null between two rounds. */
+  #round: AsyncIterator<FleetScope> | null = null;
+  #roundAtMs: number | null = null;
 
-  /** Each answer is at most a thousand lines; what is more comes with the next round. */
-  const collectOne = async (ref: UsageScope): Promise<JobTotals> => {
-    try {
-      const { more } = await collect(ref);
-      failed.delete(ref.scope);
-      if (more) touched.set(ref.scope, ref);
-      return { done: 1, failed: 0 };
-    } catch (error) {
-      failed.set(ref.scope, ref);
-      if (!(error instanceof PlatformError)) {
-        onError(error, ref);
-        return { done: 1, failed: 1 };
-      }
-      // Gone, or its vertical is: there is nobody to ask.
-      if (error.code === 'not_found' || error.code === 'unsupported') {
-        failed.delete(ref.scope);
-        return { done: 1, failed: 0 };
-      }
-      onFailure({
-        operation: 'model-usage.collect',
-        tenant: ref.tenant,
-        scope: ref.scope,
-        reason: reasonOf(error),
-        detail: 'The usage lines of this scope could not be collected; they wait there.',
-      });
-      return { done: 1, failed: 1 };
-    }
-  };
+  constructor(options: UsageSweepOptions) {
+    this.#options = options;
+  }
 
-  /** The next few scopes of the round; a round that cannot go on begins anew. */
-  const goOn = async (signal: AbortSignal): Promise<JobTotals> => {
-    const asked: JobTotals[] = [];
-    if (round === null) {
-      // A clock that was ahead holds up the next round by no more than one that was right.
-      if (roundAtMs !== null) roundAtMs = Math.min(roundAtMs, now());
-      if (roundAtMs !== null && now() - roundAtMs < ROUND_MS) return sumOf(asked);
-      roundAtMs = now();
-      round = fleet.scopes()[Symbol.asyncIterator]();
-    }
-    try {
-      for (let count = 0; count < PORTION; count++) {
-        if (signal.aborted) break;
-        const { done, value } = await round.next();
-        if (done) {
-          round = null;
-          break;
-        }
-        const { tenant, scope, vertical } = value;
-        if (isRunning(vertical)) asked.push(await collectOne({ tenant, scope }));
-      }
-      return sumOf(asked);
-    } catch (error) {
-      round = null;
-      roundAtMs = null;
-      throw error;
-    }
-  };
+  /** Whether lines may wait in a scope: it was active since they were collected there, or the collection failed. */
+  readonly isOwed = (scope: string): boolean =>
+    this.#options.activity.touched.has(scope) || this.#failed.has(scope) || this.#asking.has(scope);
 
-  /** Owed until it was asked: a scope that rests meanwhile would not be asked by the next process. */
-  const collectFrom = async (owing: Map<string, UsageScope>, signal: AbortSignal): Promise<JobTotals> => {
+  /** Collects from the scopes that were active, and returns how many those are. */
+  collectTouched(signal: AbortSignal): Promise<JobTotals> {
+    return this.#collectFrom(this.#options.activity.touched, signal);
+  }
+
+  /**
+   * Repeats failed collections, and goes on with a round through all scopes, suspended ones too, in case a touch was lost
+   * in a crash. A round begins a day after the one before it began, at the soonest.
+   */
+  async collectAll(signal: AbortSignal): Promise<JobTotals> {
+    const again = await this.#collectFrom(this.#failed, signal);
+    return sumOf([again, await this.#goOn(signal)]);
+  }
+
+  /** A scope stays owed until its collection ended: an idle scope would not be asked by the next process. */
+  async #collectFrom(owing: Map<string, TenantScope>, signal: AbortSignal): Promise<JobTotals> {
     const asked: JobTotals[] = [];
     for (const ref of [...owing.values()]) {
       if (signal.aborted) break;
-      asking.add(ref.scope);
+      this.#asking.add(ref.scope);
       owing.delete(ref.scope);
-      asked.push(await collectOne(ref).finally(() => asking.delete(ref.scope)));
+      asked.push(await this.#collectOne(ref).finally(() => this.#asking.delete(ref.scope)));
     }
     return sumOf(asked);
-  };
+  }
 
-  return {
-    touch: ({ tenant, scope }) => void touched.set(scope, { tenant, scope }),
-    isOwed: (scope) => touched.has(scope) || failed.has(scope) || asking.has(scope),
-    collectTouched: (signal) => collectFrom(touched, signal),
-    collectAll: async (signal) => {
-      const again = await collectFrom(failed, signal);
-      return sumOf([again, await goOn(signal)]);
-    },
-  };
+  /** Each answer has at most a thousand lines; the rest comes with the next run. */
+  async #collectOne(ref: TenantScope): Promise<JobTotals> {
+    const { activity, collect, onFailure, onError } = this.#options;
+    try {
+      const { more } = await collect(ref);
+      this.#failed.delete(ref.scope);
+      if (more) activity.touched.set(ref.scope, ref);
+      return { done: 1, failed: 0 };
+    } catch (error) {
+      // The scope or its vertical is gone: there are no lines to collect.
+      if (error instanceof PlatformError && (error.code === 'not_found' || error.code === 'unsupported')) {
+        this.#failed.delete(ref.scope);
+        return { done: 1, failed: 0 };
+      }
+      this.#failed.set(ref.scope, ref);
+      if (!(error instanceof PlatformError)) onError(error, ref);
+      else
+        onFailure({
+          operation: 'model-usage.collect',
+          tenant: ref.tenant as never,
+          scope: ref.scope as never,
+          reason: reasonOf(error),
+          detail: 'The usage lines of this scope could not be collected; they wait there.',
+        });
+      return { done: 1, failed: 1 };
+    }
+  }
+
+  /** Collects from the next scopes of the round; a round whose listing fails begins again. */
+  async #goOn(signal: AbortSignal): Promise<JobTotals> {
+    const { fleet, now, isRunning } = this.#options;
+    const asked: JobTotals[] = [];
+    if (this.#round === null) {
+      // A start in the future counts as now: the clock was wrong then.
+      if (this.#roundAtMs !== null) this.#roundAtMs = Math.min(this.#roundAtMs, now());
+      if (this.#roundAtMs !== null && now() - this.#roundAtMs < ROUND_MS) return sumOf(asked);
+      this.#roundAtMs = now();
+      this.#round = fleet.scopes()[Symbol.asyncIterator]();
+    }
+    try {
+      for (let count = 0; count < PORTION && !signal.aborted; count++) {
+        const { done, value } = await this.#round.next();
+        if (done) {
+          this.#round = null;
+          break;
+        }
+        const { tenant, scope, vertical } = value;
+        if (isRunning(vertical)) asked.push(await this.#collectOne({ tenant, scope }));
+      }
+      return sumOf(asked);
+    } catch (error) {
+      this.#round = null;
+      this.#roundAtMs = null;
+      throw error;
+    }
+  }
 }

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AddressRefused, isPublic, makeGuardedFetch } from './guarded-fetch.ts';
+import { isPublic } from '../settings/address-list.ts';
+import { AddressRefused, makeGuardedFetch } from './guarded-fetch.ts';
 
 let requests: string[] = [];
 const server = createServer((request, response) => {
@@ -44,7 +45,7 @@ const refusal = async (url: string, options: Parameters<typeof reach>[1] = {}): 
     () => 'reached',
     (thrown) => thrown,
   );
-  // fetch wraps what a connection failed with.
+  // `fetch` wraps the error of a connection.
   return (error as Error).cause ?? error;
 };
 
@@ -106,7 +107,7 @@ describe("the operator's own issuer", () => {
     return { ownIssuer, purpose: { issuer: ownIssuer } };
   };
 
-  test('is reached wherever it is, at its own port only', async () => {
+  test('is reached at any address, at its own port only', async () => {
     expect(await reach(`http://localhost:${port}/.well-known/openid-configuration`, own())).toBe(
       '200 reached',
     );
@@ -115,7 +116,7 @@ describe("the operator's own issuer", () => {
     ).toBeInstanceOf(AddressRefused);
   });
 
-  test('is reached for nobody who has another issuer, whatever that one says of itself', async () => {
+  test('is not reached on behalf of another issuer, whatever that one says of itself', async () => {
     const { ownIssuer } = own();
     const options = { ownIssuer, lookup: names('127.0.0.1') };
     const url = `${ownIssuer}/token`;

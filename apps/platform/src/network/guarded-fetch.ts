@@ -1,43 +1,18 @@
 /**
- * The fetch that goes to issuers and providers. A tenant chooses its issuer, so its address is hostile until proven
- * public; a provider is the operator's choice, and where its name leads is its owner's. Only public addresses are
- * reached, every address a name leads to is looked at, and the connection goes to what was looked at (no second look-up
- * could answer otherwise). An operator may allow more. Redirects are refused (design: identity, "SSRF guard"; OWASP,
- * Server-Side Request Forgery Prevention).
+ * The fetch that goes to issuers and providers. A tenant chooses its issuer and a provider's owner chooses its address, so
+ * that both are hostile until proven public. Only public addresses are reached: all addresses of a name are judged, and the
+ * connection goes to a judged one, so that no second look-up can differ. An operator may allow more. Redirects are not
+ * followed (design: identity, "SSRF guard"; OWASP, Server-Side Request Forgery Prevention).
  */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import type { OpsFailureInput } from '@freehold/directory';
 import { Agent, fetch as undiciFetch } from 'undici';
-import { type AddressList, isRange, makeAddressList } from '../settings/address-list.ts';
-
-/** Ranges that are not somebody else's public server (IANA special-purpose registries, RFC 6890 and its updates). */
-const isSpecial = makeAddressList([
-  ...[
-    '0.0.0.0/8',
-    '10.0.0.0/8',
-    '100.64.0.0/10',
-    '127.0.0.0/8',
-    '169.254.0.0/16',
-    '172.16.0.0/12',
-    '192.0.0.0/24',
-  ],
-  ...[
-    '192.0.2.0/24',
-    '192.88.99.0/24',
-    '192.168.0.0/16',
-    '198.18.0.0/15',
-    '198.51.100.0/24',
-    '203.0.113.0/24',
-  ],
-  ...['224.0.0.0/4', '240.0.0.0/4'],
-  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
-]);
-/** All of IPv6 that is given out for the public so far; tunnels into IPv4 and the rest lie outside. */
-const isPublicIpv6 = makeAddressList(['2000::/3']);
+import { type AddressList, isPublic, isRange, makeAddressList } from '../settings/address-list.ts';
 
 const ISSUER_SETTING = 'FREEHOLD_ALLOWED_ISSUERS';
 
-/** A fetch as issuers are spoken to with. `issuer` is whose metadata or settings named the address. */
+/** `issuer` is the one whose metadata or settings named the address. */
 export type Fetch = (
   url: string,
   init: RequestInit,
@@ -46,13 +21,13 @@ export type Fetch = (
 
 export interface GuardedFetchOptions {
   /**
-   * The operator's own issuer, whose origin is reached whatever it resolves to, on behalf of that issuer alone: another
-   * one could name addresses there as its own endpoints. Null for none.
+   * The operator's own issuer; null for none. Its origin is reached at any address, on behalf of that issuer alone: another
+   * issuer could name addresses there as its own endpoints.
    */
   readonly ownIssuer: string | null;
   /** Host names, addresses and ranges in CIDR form that the operator allows: `id.corp.example`, `10.1.0.0/16`. */
   readonly allowed: readonly string[];
-  /** The setting by which an operator allows more, for the words of a refusal. Default: that of issuers. */
+  /** The setting by which an operator allows more, which a refusal names. Default: that of issuers. */
   readonly setting?: string;
   /** Resolves a name to all its addresses. Default: the system's resolver. */
   readonly lookup?: (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -66,7 +41,7 @@ export class AddressRefused extends Error {
   }
 }
 
-/** A fetch that keeps to the rule. Rejects with {@link AddressRefused}, or with what fetch rejects with. */
+/** A fetch that rejects with {@link AddressRefused} for an address that is not allowed, or as `fetch` rejects. */
 export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
   const { ownIssuer, allowed, setting = ISSUER_SETTING, lookup = lookupAll } = options;
   const allowedHosts = new Set(
@@ -77,16 +52,16 @@ export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   const mayReach = (address: string): boolean => isPublic(address) || isAllowedRange(address);
 
-  /** Called by the connection itself: what is answered here is what is connected to. */
+  /** Called by the connection itself, which goes to the address that is answered here. */
   const guardedLookup: LookupFunction = (hostname, { all }, callback) => {
     lookup(hostname)
       .then((addresses) => {
         const [first] = addresses;
-        // One private answer among public ones is how a rebinding name looks: all must be fine.
-        const fine =
+        // A rebinding name mixes private answers with public ones: all must be allowed.
+        const isAllowed =
           first !== undefined &&
           (allowedHosts.has(hostname) || addresses.every(({ address }) => mayReach(address)));
-        if (!fine) throw new AddressRefused(setting);
+        if (!isAllowed) throw new AddressRefused(setting);
         if (all) callback(null, [...addresses]);
         else callback(null, first.address, first.family);
       })
@@ -99,7 +74,7 @@ export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
     const { origin, hostname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     const isOwn = ownIssuer !== null && purpose?.issuer === ownIssuer && origin === ownOrigin;
-    // A literal address is connected to without any look-up, so it is judged here.
+    // A literal address causes no look-up, so it is judged here.
     if (!isOwn && isIP(host) && !allowedHosts.has(host) && !mayReach(host)) throw new AddressRefused(setting);
     const response = await undiciFetch(url, {
       ...init,
@@ -110,15 +85,40 @@ export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
   };
 }
 
-/** Whether an address is a public one. */
-export function isPublic(address: string): boolean {
-  const family = isIP(address);
-  if (family === 4) return !isSpecial(address);
-  return family === 6 && isPublicIpv6(address) && !isSpecial(address);
-}
-
 function lookupAll(hostname: string): Promise<readonly LookupAddress[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly LookupAddress[]>();
   systemLookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
   return promise;
+}
+
+/**
+ * The guarded fetch for providers. It reports an address that was refused to the operator, who can allow it; the caller
+ * learns no more than that the provider cannot be reached.
+ */
+export function makeProviderFetch(
+  guarded: Fetch,
+  onFailure: (failure: OpsFailureInput) => void,
+): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    try {
+      return await guarded(url, init);
+    } catch (error) {
+      const refusal = refusalIn(error);
+      if (refusal)
+        onFailure({
+          operation: 'connections.fetch',
+          subject: new URL(url).hostname.slice(0, 128),
+          reason: 'address_refused',
+          detail: refusal.message,
+        });
+      throw error;
+    }
+  };
+}
+
+/** `fetch` wraps the error of a connection. */
+function refusalIn(error: unknown): AddressRefused | null {
+  if (error instanceof AddressRefused) return error;
+  const cause = error instanceof Error ? error.cause : null;
+  return cause instanceof AddressRefused ? cause : null;
 }

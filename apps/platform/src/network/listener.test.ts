@@ -26,7 +26,7 @@ function ask(port: number, agent: Agent, path = '/'): Promise<Heard> {
   });
 }
 
-/** How often requests began, were answered, were refused a connection, and were cut off. */
+/** Counts the requests that were answered, refused a connection, and cut off. */
 async function callUntilRefused(
   port: number,
   tally: Record<'answered' | 'refused' | 'cut', number>,
@@ -48,6 +48,7 @@ function serve(fetch: (request: Request) => Promise<Response>): Promise<Listener
   return listen({
     port: 0,
     host: '127.0.0.1',
+    trustedProxies: [],
     fetch,
     onIncident: (error) => {
       throw error;
@@ -68,7 +69,7 @@ test('a stop under load answers what is in flight, cuts no request off, and ends
   await Promise.all(callers);
   expect(before).toBeGreaterThan(0);
   expect(tally).toMatchObject({ refused: CALLERS, cut: 0 });
-  // Each connection has at most the answer in flight and one request that was on its way when it heard of the end.
+  // Each connection has at most the answer in flight, and one request that it sent before it heard of the end.
   expect(tally.answered - before).toBeLessThanOrEqual(2 * CALLERS);
 });
 

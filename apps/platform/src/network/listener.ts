@@ -1,4 +1,4 @@
-/** The listening socket: hands every request to one fetch function, and closes without cutting off a request. */
+/** The listening socket: hands every request to the router, and closes without cutting off a request. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
@@ -6,10 +6,12 @@ import type { Duplex } from 'node:stream';
 import { PlatformError, problemDocument, publicError, toProblem } from '@freehold/contracts';
 import { getRequestListener } from '@hono/node-server';
 import { SettingsError } from '../settings/settings.ts';
+import { makeProxyReader } from './proxies.ts';
+import type { Router } from './router.ts';
 
-/** How long answers may go on after a stop: an event stream has no end of its own. Below systemd's 90 seconds. */
+/** Time that answers have after a stop: an event stream does not end by itself. Below systemd's 90 seconds. */
 const DRAIN_MAX_MS = 30_000;
-/** A connection that is idle for so long after a stop is closed: what its client sent before that has arrived by then. */
+/** After a stop, a connection that is idle for so long is closed: a request that was sent earlier has arrived by then. */
 const QUIET_MS = 250;
 /** Headers larger than this are refused with 431: cookies of one host stay far below. */
 const HEADER_BYTES_MAX = 32 * 1024;
@@ -22,19 +24,23 @@ export interface Listener {
 export interface ListenOptions {
   readonly port: number;
   readonly host: string;
-  /** @param peer the address at the other end of the connection. */
-  readonly fetch: (request: Request, peer: string | undefined) => Promise<Response>;
+  readonly fetch: Router['fetch'];
+  /** Addresses and ranges of proxies whose headers are believed. */
+  readonly trustedProxies: readonly string[];
   readonly onIncident: (error: unknown) => void;
 }
 
-/** Listens. @throws SettingsError with one sentence when the port or the address cannot be had. */
-export async function listen({ port, host, fetch, onIncident }: ListenOptions): Promise<Listener> {
+/** Listens. @throws SettingsError with one sentence when the port or the address is not available. */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { port, host, fetch, onIncident } = options;
+  const throughProxies = makeProxyReader(options.trustedProxies);
   const answer = async (
     request: Request,
     { incoming }: { readonly incoming: { readonly socket: { readonly remoteAddress?: string | undefined } } },
   ): Promise<Response> => {
     try {
-      return await fetch(request, incoming.socket.remoteAddress);
+      const seen = throughProxies(request, incoming.socket.remoteAddress);
+      return await fetch(seen.request, { clientAddress: seen.clientAddress });
     } catch (error) {
       onIncident(error);
       return problemDocument(publicError(error));
@@ -60,16 +66,15 @@ export async function listen({ port, host, fetch, onIncident }: ListenOptions): 
 }
 
 /**
- * Builds the closing of a server. It takes no new connection, answers what is in flight, tells each connection that its
- * answer is the last one, and ends with the last answer. A client that keeps a connection busy would otherwise hold the
- * server open until it is cut off.
+ * Returns the closing of a server: it takes no new connection, finishes the answers in flight, and marks each as the last
+ * of its connection. Otherwise a client that keeps a connection busy would hold the server open until it is cut off.
  */
 function makeDrain(server: Server): () => Promise<void> {
-  /** The connections, with the answer that each is giving. */
+  /** The connections, each with its answer in progress. */
   const connections = new Map<Socket, ServerResponse | null>();
   let isDraining = false;
   const makeLast = (response: ServerResponse): void => {
-    // Sends `Connection: close` with the headers; where those are out already, the connection becomes idle.
+    // Sends `Connection: close` with the headers; where those were sent already, the connection becomes idle.
     response.shouldKeepAlive = false;
   };
   const closeWhenQuiet = (socket: Socket): void => {
@@ -92,7 +97,7 @@ function makeDrain(server: Server): () => Promise<void> {
   return async () => {
     const closed = once(server, 'close');
     isDraining = true;
-    // The HTTP server's own `close` would cut off idle connections at once, and a request that is on its way with them.
+    // The HTTP server's own `close` cuts off idle connections at once, and with them a request that is on its way.
     NetServer.prototype.close.call(server);
     for (const [socket, response] of connections) {
       if (response) makeLast(response);
@@ -104,7 +109,7 @@ function makeDrain(server: Server): () => Promise<void> {
   };
 }
 
-/** Answers bytes that are not HTTP, or headers without end: before there is a request, there is only the socket. */
+/** Answers bytes that are not HTTP, or headers that are too large, on the socket: there is no request yet. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -131,7 +136,7 @@ function headersTooLarge(): PlatformError {
   );
 }
 
-/** What cannot even be made into a request, such as a host name with a space in it. */
+/** For bytes that are no request, such as a host name with a space in it. */
 function unreadableRequest(): PlatformError {
   return new PlatformError(
     'validation_failed',
@@ -146,7 +151,7 @@ function listenError(
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'EADDRINUSE')
     return new SettingsError(
-      `Port ${port} is taken: set PORT to a free one, or stop whatever listens there.`,
+      `Port ${port} is taken: set PORT to a free one, or stop the program that listens there.`,
     );
   if (code === 'EACCES')
     return new SettingsError(`Port ${port} may not be used by this user: set PORT to one above 1023.`);

@@ -7,16 +7,16 @@ const CLIENT = '198.51.100.7';
 const request = (headers: Record<string, string> = {}, init: RequestInit = {}) =>
   new Request('http://acme.test:8787/orders?x=1', { ...init, headers });
 
-/** The headers that say somebody came from elsewhere, and meant another address. */
+/** The headers of a sender elsewhere, who meant another address. */
 const forwarded = {
   'x-forwarded-for': CLIENT,
   'x-forwarded-proto': 'https',
   'x-forwarded-host': 'pipes.apps.test',
 };
 
-describe('somebody who comes directly', () => {
+describe('a direct sender', () => {
   test.each(['203.0.113.9', '2001:db8::2', '11.0.0.1', '::ffff:203.0.113.9'])(
-    'from %s is who the connection says, and headers change nothing',
+    'from %s has the address of the connection, and headers change nothing',
     (peer) => {
       const asked = request(forwarded);
       const seen = read(asked, peer);
@@ -25,20 +25,20 @@ describe('somebody who comes directly', () => {
     },
   );
 
-  test('without an address is nobody known', () => {
+  test('without an address is unknown', () => {
     const asked = request(forwarded);
     expect(read(asked, undefined)).toEqual({ request: asked, clientAddress: null });
   });
 
-  test('is nobody’s proxy when none is configured, not on this machine either', () => {
+  test('is no trusted proxy when none is configured, not on this machine either', () => {
     const asked = request(forwarded);
     expect(makeProxyReader([])(asked, '127.0.0.1')).toEqual({ request: asked, clientAddress: '127.0.0.1' });
   });
 });
 
-describe('somebody who comes through a proxy of ours', () => {
+describe('a sender through a trusted proxy', () => {
   test.each(['10.1.2.3', '::ffff:10.1.2.3', '2001:DB8::1', '2001:db8::1%eth0'])(
-    'at %s is who it says, at the address that it says',
+    'at %s has the address that the proxy names, and the URL too',
     (peer) => {
       const seen = read(request(forwarded), peer);
       expect(seen.clientAddress).toBe(CLIENT);
@@ -47,7 +47,7 @@ describe('somebody who comes through a proxy of ours', () => {
   );
 
   test.each([
-    // What the sender wrote himself stands to the left of what our proxy wrote.
+    // The sender's own value stands to the left of the proxy's.
     [`127.0.0.1, ${CLIENT}`, CLIENT],
     [`10.0.0.99, ${CLIENT}, 10.0.0.2`, CLIENT],
     [`${CLIENT}:4711`, CLIENT],
@@ -66,11 +66,11 @@ describe('somebody who comes through a proxy of ours', () => {
     '',
     `${CLIENT},`,
     '10.0.0.5, ',
-  ])('is nobody known when a hop is missing or cannot be read: %j', (hops) => {
+  ])('is unknown when a hop is missing or cannot be read: %j', (hops) => {
     expect(read(request({ 'x-forwarded-for': hops }), '10.0.0.1').clientAddress).toBeNull();
   });
 
-  test('is nobody known when the proxy says nothing of them', () => {
+  test('is unknown when the proxy does not name it', () => {
     expect(read(request(), '10.0.0.1').clientAddress).toBeNull();
   });
 

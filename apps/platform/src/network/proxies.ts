@@ -1,15 +1,15 @@
 /**
- * Who asked, and under which address, when there are proxies in between. Anybody can write `X-Forwarded-*`: the
- * headers count only when the connection comes from a proxy that the operator named, and only as far back as the
- * last hop that is not one of them.
+ * The sender and the address of a request that came through proxies. Any sender can write `X-Forwarded-*`: the headers
+ * count only when the connection comes from a proxy that the operator named, and only up to the nearest hop that is none.
  */
-import { type AddressList, makeAddressList, plainAddress } from '../settings/address-list.ts';
+import { isIP } from 'node:net';
+import { type AddressList, makeAddressList } from '../settings/address-list.ts';
 
 /** A request as its sender meant it. */
 export interface Seen {
   /** The same request, at the address that the sender's browser shows. */
   readonly request: Request;
-  /** The network address of the sender; null when nobody who is believed says it. */
+  /** The network address of the sender; null when no trusted hop names it. */
   readonly clientAddress: string | null;
 }
 
@@ -18,10 +18,10 @@ export type ProxyReader = (request: Request, peer: string | undefined) => Seen;
 
 /** @param trusted addresses and ranges of proxies that overwrite these headers. None: the headers mean nothing. */
 export function makeProxyReader(trusted: readonly string[]): ProxyReader {
-  const isTrusted = makeAddressList(trusted);
+  const isTrusted = trusted.length === 0 ? null : makeAddressList(trusted);
   return (request, peer) => {
     const address = plainAddress(peer);
-    if (address === null || !isTrusted(address)) return { request, clientAddress: address };
+    if (address === null || !isTrusted?.(address)) return { request, clientAddress: address };
     return {
       request: withForwardedUrl(request),
       clientAddress: readClient(request.headers.get('x-forwarded-for'), isTrusted),
@@ -30,9 +30,8 @@ export function makeProxyReader(trusted: readonly string[]): ProxyReader {
 }
 
 /**
- * Walks the hops from the nearest to the farthest: each was written down by the one after it, so that the first one
- * that is no proxy of ours is as far as anybody vouches. Where a hop is missing or cannot be read, nobody knows who
- * asked: to take the proxy for the sender would be to take everybody behind it for one.
+ * Walks the hops from the nearest to the farthest, because each was written by the one after it: the first one that is no
+ * trusted proxy is the sender. Null where a hop is missing or unreadable: the proxy stands for all senders behind it.
  */
 function readClient(header: string | null, isTrusted: AddressList): string | null {
   let client: string | null = null;
@@ -41,6 +40,18 @@ function readClient(header: string | null, isTrusted: AddressList): string | nul
     if (client === null || !isTrusted(client)) return client;
   }
   return client;
+}
+
+/**
+ * An address in one spelling: `::ffff:192.0.2.1` of a dual-stack socket is IPv4, and the interface behind `%` is left out.
+ * Null for a text that is no address.
+ */
+function plainAddress(text: string | undefined): string | null {
+  const address = (text ?? '')
+    .replace(/%.*$/, '')
+    .replace(/^::ffff:(?=\d+\.)/i, '')
+    .toLowerCase();
+  return isIP(address) === 0 ? null : address;
 }
 
 /** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
@@ -58,12 +69,12 @@ function withForwardedUrl(request: Request): Request {
   return meant === null || meant.href === url.href ? request : new Request(meant, request);
 }
 
-/** The value that our own proxy wrote, where others wrote some before it. */
+/** The value that the nearest proxy wrote: the last one. */
 function nearest(header: string | null): string {
   return header?.split(',').at(-1)?.trim() ?? '';
 }
 
-/** A host and perhaps a port, and nothing that would make another part of an address of it. */
+/** A host and perhaps a port: nothing that would become another part of a URL. */
 function isHost(text: string): boolean {
   return /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i.test(text);
 }

@@ -13,7 +13,7 @@ afterEach(() => dns.close());
 const resolver = () => makeNodeResolver({ servers: [dns.address], timeoutMs: 150 });
 
 describe('spec C-17: TXT records', () => {
-  test('all of a name are answered, a long one with its parts joined', async () => {
+  test('all of a name are returned, a long one with its parts joined', async () => {
     const long = 'x'.repeat(300);
     dns.zone.set('TXT _a.shop.example', ['one', long]);
     const { outcome, values } = await resolver().resolveTxt('_a.shop.example');
@@ -32,7 +32,7 @@ describe('spec C-17: TXT records', () => {
     expect(await resolver().resolveTxt('_a.shop.example')).toEqual({ outcome, values: [] });
   });
 
-  test('a server that is not there is an answer too', async () => {
+  test('a server that does not answer is an outcome too', async () => {
     const { outcome, values } = await makeNodeResolver({
       servers: ['127.0.0.1:1'],
       timeoutMs: 150,
@@ -41,7 +41,7 @@ describe('spec C-17: TXT records', () => {
     expect(values).toEqual([]);
   });
 
-  test('a record that was just set is seen, and one that was taken away is not', async () => {
+  test('a record that was just set is seen, and a removed one is not', async () => {
     const one = resolver();
     dns.zone.set('A _a.shop.example', ['192.0.2.1']);
     expect((await one.resolveTxt('_a.shop.example')).outcome).toBe('nodata');
@@ -52,7 +52,7 @@ describe('spec C-17: TXT records', () => {
   });
 });
 
-test('where a name leads: its aliases and its addresses', async () => {
+test("a name's aliases and addresses", async () => {
   dns.zone.set('A shop.example', ['192.0.2.7']);
   dns.zone.set('AAAA shop.example', ['2001:db8:0:0:0:0:0:7']);
   expect(await resolver().resolveAddress('shop.example')).toEqual({
@@ -62,22 +62,22 @@ test('where a name leads: its aliases and its addresses', async () => {
   });
   dns.zone.set('CNAME www.shop.example', ['shop.example']);
   expect((await resolver().resolveAddress('www.shop.example')).cname).toEqual(['shop.example']);
-  expect((await resolver().resolveAddress('nobody.example')).outcome).toBe('nxdomain');
+  expect((await resolver().resolveAddress('unknown.example')).outcome).toBe('nxdomain');
 });
 
-test('aliases that lead in a circle come to an end', async () => {
+test('a circle of aliases ends', async () => {
   dns.zone.set('CNAME a.example', ['b.example']);
   dns.zone.set('CNAME b.example', ['a.example']);
   expect((await resolver().resolveAddress('a.example')).cname).toEqual(['b.example', 'a.example']);
 });
 
-test('an address that is none is refused at once', () => {
+test('a server that is no address is refused at once', () => {
   expect(() => makeNodeResolver({ servers: ['not an address'] })).toThrow();
 });
 
 test('spec C-17: a name is pending, fails without its record, and is active with it', async () => {
   const platform = await openPlatform({
-    hostnames: { resolver: resolver(), fetch: () => Promise.reject(new TypeError('nobody there')) },
+    hostnames: { resolver: resolver(), fetch: () => Promise.reject(new TypeError('no such host')) },
   });
   const scope = await platform.scope((await platform.tenant('acme')).id);
   const bound = await platform.hostname(scope, 'shop.example');
@@ -97,10 +97,10 @@ test('spec C-17: a name is pending, fails without its record, and is active with
       { method: 'http', ok: false },
     ],
   });
-  dns.zone.set(`TXT ${wanted.name}`, ['freehold-challenge=somebody-else']);
+  dns.zone.set(`TXT ${wanted.name}`, ['freehold-challenge=another-token']);
   expect(await verify()).toMatchObject({
     reason: 'record_wrong',
-    checks: [{ observed: ['freehold-challenge=somebody-else'] }, {}],
+    checks: [{ observed: ['freehold-challenge=another-token'] }, {}],
   });
   dns.zone.set(`TXT ${wanted.name}`, 'silence');
   expect(await verify()).toMatchObject({ reason: 'lookup_failed', checks: [{ outcome: 'timeout' }, {}] });

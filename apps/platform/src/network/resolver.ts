@@ -1,7 +1,6 @@
 /**
- * Looks up what host names lead to and what is written beside them, with the name servers of this machine or others
- * (RFC 1035). What a name server does not answer is an answer here: a person has to be told which of the two it was, a
- * record that is not there or a server that said nothing.
+ * Looks up the addresses and TXT records of host names, with the name servers of this machine or others (RFC 1035). A name
+ * server's silence is an outcome and no error: a person has to learn whether a record is missing or a server is down.
  */
 import { Resolver } from 'node:dns/promises';
 import type { HostnameResolver, LookupOutcome } from '@freehold/directory';
@@ -9,12 +8,12 @@ import type { HostnameResolver, LookupOutcome } from '@freehold/directory';
 export interface NodeResolverOptions {
   /** Addresses with or without a port: `192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:53`. Default: the machine's own. */
   readonly servers?: readonly string[];
-  /** How long one try may take, in milliseconds. Default: 2,000; there are two. */
+  /** The time of one try, in milliseconds. Default: 2,000; there are two. */
   readonly timeoutMs?: number;
 }
 
 const TRIES = 2;
-/** Aliases lead to aliases; a chain that is longer than this leads nowhere. */
+/** The longest chain of aliases that is followed. */
 const ALIASES_MAX = 8;
 
 const OUTCOMES: Readonly<Record<string, LookupOutcome>> = {
@@ -25,20 +24,20 @@ const OUTCOMES: Readonly<Record<string, LookupOutcome>> = {
   EREFUSED: 'refused',
 };
 
-/** @throws TypeError for an address that is none. */
+/** @throws TypeError for a server that is no address. */
 export function makeNodeResolver({ servers, timeoutMs = 2_000 }: NodeResolverOptions = {}): HostnameResolver {
   const open = (): Resolver => {
     const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
     if (servers) resolver.setServers([...servers]);
     return resolver;
   };
-  // Says at once when an address is none.
+  // Throws now for an entry that is no address.
   open();
 
   return {
     resolveTxt: async (name) => {
       const { outcome, values } = await settled(open().resolveTxt(name));
-      // A long text comes in parts of 255 bytes, which belong together (RFC 7208, section 3.3).
+      // A long text comes in parts of 255 bytes, to be joined (RFC 7208, section 3.3).
       return { outcome, values: values.map((parts) => parts.join('')) };
     },
     resolveAddress: async (name) => {

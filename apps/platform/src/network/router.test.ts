@@ -1,7 +1,7 @@
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { HostRoute } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import { makeRouter, type NodeEnv } from './router.ts';
+import { type Application, makeRouter, type NodeEnv, type ServedRequest, servedNode } from './router.ts';
 
 const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
   hostname,
@@ -14,33 +14,49 @@ const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
   ...more,
 });
 
-function open(routes: () => readonly HostRoute[], originOf?: (hostname: string) => string) {
+interface Parts {
+  readonly originOf?: (hostname: string) => string;
+  readonly fetch?: Application['fetch'];
+}
+
+function open(routes: () => readonly HostRoute[], parts: Parts = {}) {
+  const { originOf = (hostname) => `http://${hostname}:1`, fetch = () => new Response('vertical') } = parts;
   const calls: NodeEnv[] = [];
+  const served: ServedRequest[] = [];
   let reads = 0;
+  let nowMs = 1_000;
+  const application: Application = {
+    fetch: (request, env) => {
+      calls.push(env);
+      return fetch(request, env);
+    },
+    bindings: { AUTH_PROVIDER: 'directory' },
+  };
   const router = makeRouter({
     apiHostnames: ['api.localhost'],
     homeHostnames: ['localhost'],
     controlPlane: (_request, { clientAddress }) => new Response(`control plane for ${clientAddress}`),
     home: () => new Response('home'),
-    vertical: (slug) =>
-      slug === 'fieldwork'
-        ? (_request, env) => {
-            calls.push(env);
-            return new Response('vertical');
-          }
-        : null,
+    application: (slug) => (slug === 'fieldwork' ? application : null),
     route: async (hostname) => {
       reads += 1;
       return routes().find((each) => each.hostname === hostname) ?? null;
     },
-    ...(originOf === undefined ? {} : { originOf }),
+    challenge: async ({ url }) => (url.endsWith('/freehold-challenge/proof') ? new Response('proof') : null),
+    originOf,
+    now: () => {
+      nowMs += 5;
+      return nowMs;
+    },
+    onServed: (each) => void served.push(each),
   });
-  const get = async (url: string, headers: Record<string, string> = {}) =>
-    router.fetch(new Request(url, { headers }), { clientAddress: '192.0.2.7' });
-  return { router, calls, get, reads: () => reads };
+  const ask = async (url: string, init: RequestInit = {}) =>
+    router.fetch(new Request(url, init), { clientAddress: '192.0.2.7' });
+  const get = (url: string, headers: Record<string, string> = {}) => ask(url, { headers });
+  return { router, calls, served, ask, get, reads: () => reads };
 }
 
-test('each host name reaches its application, and the vertical is told whose it is', async () => {
+test('each host name reaches its application, and the vertical learns the node', async () => {
   const { get, calls } = open(() => [route('acme.localhost')]);
   expect(await (await get('http://api.localhost:1/tenants')).text()).toBe('control plane for 192.0.2.7');
   expect(await (await get('http://localhost:1/')).text()).toBe('home');
@@ -54,13 +70,13 @@ test('each host name reaches its application, and the vertical is told whose it 
     origin: 'http://acme.localhost:1',
   });
   expect(calls[0]?.clientAddress).toBe('192.0.2.7');
+  expect(calls[0]).toMatchObject({ AUTH_PROVIDER: 'directory' });
 });
 
-test('the origin is the operator’s word where there is one, whatever the request says', async () => {
-  const { get, calls } = open(
-    () => [route('acme.apps.test')],
-    (hostname) => `https://${hostname}`,
-  );
+test('the origin is the operator’s where one is set, whatever the request says', async () => {
+  const { get, calls } = open(() => [route('acme.apps.test')], {
+    originOf: (hostname) => `https://${hostname}`,
+  });
   await get('http://acme.apps.test:8787/orders', {
     'x-forwarded-proto': 'ftp',
     'x-forwarded-host': 'evil.test',
@@ -73,7 +89,7 @@ test.each([
   'http://acme.localhost.evil.test:1/',
   'http://evil.test:1/',
   'http://xacme.localhost:1/',
-])('the foreign host %s gets a problem, and a page where somebody navigates', async (url) => {
+])('the foreign host %s gets a problem, and a page where a browser navigates', async (url) => {
   const { get, calls } = open(() => [route('acme.localhost')]);
   const problem = await get(url);
   expect(problem.status).toBe(404);
@@ -89,7 +105,7 @@ test('a name with the dot of the root is the same name, for every surface', asyn
   expect(await (await get('http://api.localhost.:1/tenants')).text()).toBe('control plane for 192.0.2.7');
   expect(await (await get('http://localhost.:1/')).text()).toBe('home');
   expect(await (await get('http://acme.localhost.:1/orders')).text()).toBe('vertical');
-  // What the application is told is its name as it was bound: cookies and links are made of it.
+  // The application learns its name as it was bound: cookies and links are made of it.
   expect(calls[0]?.node?.scope).toBe('scp_a');
   expect((await get('http://acme.localhost.:1/internal/history')).status).toBe(404);
   expect((await get('http://acme.localhost..:1/')).status).toBe(404);
@@ -120,7 +136,7 @@ test('a suspended application answers 503 and is not called', async () => {
   expect(calls).toEqual([]);
 });
 
-test('no browser is to guess what an answer is, whoever gave it', async () => {
+test('no browser is to guess what an answer is, on any surface', async () => {
   const { get } = open(() => [route('acme.localhost')]);
   for (const url of [
     'http://api.localhost:1/',
@@ -131,7 +147,7 @@ test('no browser is to guess what an answer is, whoever gave it', async () => {
     expect((await get(url)).headers.get('x-content-type-options'), url).toBe('nosniff');
 });
 
-test('a host name is looked up once, and again after something changed', async () => {
+test('a host name is looked up once, and again after a change', async () => {
   let routes: HostRoute[] = [];
   const { router, get, reads } = open(() => routes);
   expect((await get('http://acme.localhost:1/')).status).toBe(404);
@@ -143,7 +159,7 @@ test('a host name is looked up once, and again after something changed', async (
   expect(reads()).toBe(2);
 });
 
-test('names that nobody bound do not fill the memory, and cost others nothing but a look', async () => {
+test('made-up names do not fill the memory, and cost other names one look-up', async () => {
   const { get, reads } = open(() => [route('acme.localhost')]);
   for (let nth = 0; nth < 10_001; nth++) await get(`http://x${nth}.localhost:1/`);
   expect((await get('http://acme.localhost:1/')).status).toBe(200);
@@ -151,7 +167,7 @@ test('names that nobody bound do not fill the memory, and cost others nothing bu
   expect(reads()).toBe(10_003);
 });
 
-test('a failed read of the host names lets nobody in and is tried again', async () => {
+test('a failed read of the host names lets no request in and is tried again', async () => {
   let broken = true;
   const { get } = open(() => {
     if (broken) throw new Error('the directory is away');
@@ -162,20 +178,42 @@ test('a failed read of the host names lets nobody in and is tried again', async 
   expect((await get('http://acme.localhost:1/')).status).toBe(200);
 });
 
-test('spec C-17: the document that proves a host name is answered before anything leads there, and only it', async () => {
-  const router = makeRouter({
-    apiHostnames: ['api.localhost'],
-    homeHostnames: ['localhost'],
-    controlPlane: () => new Response('control plane'),
-    home: () => new Response('home'),
-    vertical: () => () => new Response('vertical'),
-    route: async (hostname) => (hostname === 'acme.localhost' ? route(hostname) : null),
-    challenge: async (request) => (request.url.endsWith('/.well-known/proof') ? new Response('proof') : null),
+test('spec C-17: the document that proves a host name is answered before the name leads to an application, and only it', async () => {
+  const { get } = open(() => [route('acme.localhost')]);
+  const text = async (url: string) => (await get(url)).text();
+  const path = '/.well-known/freehold-challenge/proof';
+  expect(await text(`http://shop.example${path}`)).toBe('proof');
+  expect(await text(`http://acme.localhost${path}`)).toBe('proof');
+  expect(await text('http://acme.localhost/')).toBe('vertical');
+  expect(await text('http://shop.example/')).not.toContain('proof');
+  expect(await text(`http://api.localhost${path}`)).toContain('control plane');
+});
+
+test('a request to an application is reported once, with its node and outcome, and the code inside knows the node', async () => {
+  let inside: unknown;
+  const { ask, served } = open(() => [route('acme.localhost')], {
+    fetch: async () => {
+      await Promise.resolve();
+      inside = servedNode();
+      return new Response('made', { status: 201 });
+    },
   });
-  const get = async (url: string) => (await router.fetch(new Request(url), { clientAddress: null })).text();
-  expect(await get('http://shop.example/.well-known/proof')).toBe('proof');
-  expect(await get('http://acme.localhost/.well-known/proof')).toBe('proof');
-  expect(await get('http://acme.localhost/')).toBe('vertical');
-  expect(await get('http://shop.example/')).not.toContain('proof');
-  expect(await get('http://api.localhost/.well-known/proof')).toBe('control plane');
+  expect((await ask('http://acme.localhost/orders?token=hush', { method: 'POST' })).status).toBe(201);
+  const { tenant, scope, vertical, version, surface } = route('acme.localhost');
+  const node = { tenant, scope, vertical, version, surface };
+  expect(served).toEqual([{ ...node, method: 'POST', status: 201, durationMs: 5 }]);
+  expect(inside).toEqual(node);
+  expect(servedNode()).toBeNull();
+  await ask('http://api.localhost/tenants');
+  expect(served).toHaveLength(1);
+});
+
+test('an error that an application throws counts as a 500, and goes on', async () => {
+  const { get, served } = open(() => [route('acme.localhost')], {
+    fetch: () => {
+      throw new Error('our bug');
+    },
+  });
+  await expect(get('http://acme.localhost/')).rejects.toThrow('our bug');
+  expect(served).toMatchObject([{ status: 500 }]);
 });

@@ -1,48 +1,69 @@
 /**
- * The router: which application answers for a host name. It remembers where the names lead that it was asked for, and
- * forgets it when the directory says that something changed (design: architecture, "A request, end to end").
+ * The router: which application answers for a host name. It remembers where host names lead until the directory reports
+ * a change (design: architecture, "A request, end to end").
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
-import type { HostRoute } from '@freehold/directory';
+import { CHALLENGE_PATH, type HostRoute } from '@freehold/directory';
 
-/** What is known of a request's sender beside the request. */
+/** Facts about a request's sender that are not in the request. */
 export interface Client {
-  /** The network address of the sender; null when it is not known. Never read from a header that anybody can write. */
+  /** The network address of the sender; null when it is unknown. Never read from a header that any sender can write. */
   readonly clientAddress: string | null;
 }
 
-/** What a vertical is told about the node it serves. Comes from the router, never from a header. */
+/** The node that a request is for. */
+export interface ServedNode {
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
+  readonly vertical: string;
+  readonly version: string;
+  readonly surface: string;
+}
+
+/** The bindings of a vertical for one request. They come from the router, never from a header. */
 export interface NodeEnv extends Client {
-  readonly node: {
-    readonly tenant: TenantId;
-    readonly scope: ScopeId;
-    readonly vertical: string;
-    readonly version: string;
-    readonly surface: string;
-    readonly origin: string;
-  } | null;
+  readonly node: (ServedNode & { readonly origin: string }) | null;
+}
+
+/** One answered request to an application. It holds nothing that the sender wrote, but the method. */
+export interface ServedRequest extends ServedNode {
+  readonly method: string;
+  readonly status: number;
+  readonly durationMs: number;
 }
 
 type Fetch = (request: Request, client: Client) => Response | Promise<Response>;
+
+/** A vertical of this process, with the settings that every instance is bound to. */
+export interface Application {
+  readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
+  readonly bindings: Readonly<Record<string, string>>;
+}
 
 export interface RouterOptions {
   /** The host names of the control plane: `api.localhost`. */
   readonly apiHostnames: readonly string[];
   readonly controlPlane: Fetch;
-  /** Answers on `localhost` itself: readiness and a page that says where to go. */
+  /** Answers on `localhost` itself: readiness and a page of links. */
   readonly home: Fetch;
   readonly homeHostnames: readonly string[];
-  /** A vertical that runs in this process, by slug. */
-  readonly vertical: (
-    slug: string,
-  ) => ((request: Request, env: NodeEnv) => Response | Promise<Response>) | null;
+  /** The application of this process for a slug; null for none. Asked when a host name is looked up, not for each request. */
+  readonly application: (slug: string) => Application | null;
   /** Where a host name leads; null for a name that leads nowhere. */
   readonly route: (hostname: string) => Promise<HostRoute | null>;
-  /** Answers a request for the document that proves a host name, whatever leads there yet; null for every other request. */
-  readonly challenge?: (request: Request) => Promise<Response | null>;
-  /** The origin of a host name as browsers show it. Default: that of the request, for where nothing stands in front. */
-  readonly originOf?: (hostname: string) => string;
+  /** Answers a request for the document that proves a host name; null for every other request. */
+  readonly challenge: (request: Request) => Promise<Response | null>;
+  /**
+   * The origin of a host name as browsers show it. Never the request's own: its sender writes the host and the port, and
+   * tokens and mails are made for the origin.
+   */
+  readonly originOf: (hostname: string) => string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Receives each request that an application answered. It must not throw. */
+  readonly onServed: (served: ServedRequest) => void;
 }
 
 export interface Router {
@@ -51,17 +72,38 @@ export interface Router {
   invalidate(): void;
 }
 
-/** How many host names are remembered. */
+/** A host name's route, with everything that each request for it needs. */
+interface Destination {
+  readonly serving: boolean;
+  /** Null for a vertical that does not run here. */
+  readonly application: Application | null;
+  readonly served: ServedNode;
+  readonly node: NonNullable<NodeEnv['node']>;
+}
+
+/** The number of host names that are remembered. */
 const REMEMBERED_MAX = 10_000;
 
-export function makeRouter(options: RouterOptions): Router {
-  const known = new Map<string, Promise<HostRoute | null>>();
+const serving = new AsyncLocalStorage<ServedNode>();
 
-  const routeOf = (hostname: string): Promise<HostRoute | null> => {
+/** The node of the request that led to this call; null where no request did. */
+export function servedNode(): ServedNode | null {
+  return serving.getStore() ?? null;
+}
+
+/** Runs a task for a node. */
+export function whileServing<T>(node: ServedNode, task: () => T): T {
+  return serving.run(node, task);
+}
+
+export function makeRouter(options: RouterOptions): Router {
+  const known = new Map<string, Promise<Destination | null>>();
+
+  const destinationOf = (hostname: string): Promise<Destination | null> => {
     const remembered = known.get(hostname);
     if (remembered) return remembered;
-    const asked = options.route(hostname);
-    // Anybody can make up names: what is remembered of them is not worth more than what is remembered of the others.
+    const asked = lookUp(hostname, options);
+    // Any caller can make up names, so a made-up name may cost the others their place.
     if (known.size >= REMEMBERED_MAX) known.clear();
     known.set(hostname, asked);
     // A failed read is not remembered: the next request tries again.
@@ -71,35 +113,35 @@ export function makeRouter(options: RouterOptions): Router {
     return asked;
   };
 
-  const toVertical = async (
+  const toApplication = async (
     request: Request,
-    { url, route, clientAddress }: Client & { readonly url: URL; readonly route: HostRoute },
+    { serving: isServing, application, served, node }: Destination,
+    { clientAddress }: Client,
   ): Promise<Response> => {
-    if (!route.serving) {
-      return refusal(
-        request.headers,
-        new PlatformError('unavailable', 'This application is suspended. Ask whoever runs it for you.', {
-          reason: 'suspended',
-        }),
+    if (!isServing)
+      throw new PlatformError(
+        'unavailable',
+        'This application is suspended. Ask the people who run it for you.',
+        { reason: 'suspended' },
       );
-    }
     // The management contract is between the platform and the vertical: it does not exist for the public.
-    if (/^\/internal(\/|$)/i.test(decodedPath(url))) return refusal(request.headers, nothingHere());
-    const vertical = options.vertical(route.vertical);
-    if (!vertical) {
-      return refusal(
-        request.headers,
-        new PlatformError('unavailable', 'This application is not running here at the moment.', {
-          reason: 'vertical_not_running',
-        }),
-      );
+    if (/^\/internal(\/|$)/i.test(decodedPath(new URL(request.url)))) throw nothingHere();
+    if (!application)
+      throw new PlatformError('unavailable', 'This application is not running here at the moment.', {
+        reason: 'vertical_not_running',
+      });
+    const startedAtMs = options.now();
+    // An error that the application throws becomes a 500 further out.
+    let status = 500;
+    try {
+      const env = { ...application.bindings, node, clientAddress };
+      const response = await serving.run(served, () => application.fetch(request, env));
+      status = response.status;
+      return response;
+    } finally {
+      const durationMs = Math.max(0, options.now() - startedAtMs);
+      options.onServed({ ...served, method: request.method, status, durationMs });
     }
-    const { tenant, scope, version, surface } = route;
-    const origin = options.originOf?.(route.hostname) ?? url.origin;
-    return vertical(request, {
-      node: { tenant, scope, vertical: route.vertical, version, surface, origin },
-      clientAddress,
-    });
   };
 
   const answer = async (request: Request, client: Client): Promise<Response> => {
@@ -108,12 +150,11 @@ export function makeRouter(options: RouterOptions): Router {
     if (options.apiHostnames.includes(hostname)) return options.controlPlane(request, client);
     if (options.homeHostnames.includes(hostname)) return options.home(request, client);
     try {
-      const proof = await options.challenge?.(request);
+      const proof = url.pathname.startsWith(CHALLENGE_PATH) ? await options.challenge(request) : null;
       if (proof) return proof;
-      const route = await routeOf(hostname);
-      return route
-        ? await toVertical(request, { url, route, ...client })
-        : refusal(request.headers, unknownHost());
+      const destination = await destinationOf(hostname);
+      if (!destination) throw unknownHost();
+      return await toApplication(request, destination, client);
     } catch (error) {
       if (error instanceof PlatformError) return refusal(request.headers, error);
       throw error;
@@ -126,18 +167,34 @@ export function makeRouter(options: RouterOptions): Router {
   };
 }
 
-/** What we say a thing is, it is, whoever of us says it: no browser looks into it and makes a page of it. */
+async function lookUp(
+  hostname: string,
+  { route, application, originOf }: RouterOptions,
+): Promise<Destination | null> {
+  const found = await route(hostname);
+  if (!found) return null;
+  const { tenant, scope, vertical, version, surface } = found;
+  const served = { tenant, scope, vertical, version, surface };
+  return {
+    serving: found.serving,
+    application: application(vertical),
+    served,
+    node: { ...served, origin: originOf(found.hostname) },
+  };
+}
+
+/** No browser may guess another content type than the declared one. */
 function withoutSniffing(response: Response): Response {
   if (response.headers.get('x-content-type-options') === 'nosniff') return response;
-  // The headers of an answer may be fixed, such as those of a redirect.
+  // The headers of an answer may be immutable, such as those of a redirect.
   const answer = new Response(response.body, response);
   answer.headers.set('x-content-type-options', 'nosniff');
   return answer;
 }
 
 /**
- * The path with its escapes undone one by one, so that `%69nternal` is not another path than `internal`, and an escape
- * that means nothing does not hide the ones that do.
+ * The path with its escapes decoded one by one, so that `%69nternal` is not another path than `internal`, and an invalid
+ * escape does not hide the valid ones.
  */
 function decodedPath(url: URL): string {
   return url.pathname.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
@@ -152,13 +209,9 @@ function decodedPath(url: URL): string {
 }
 
 function unknownHost(): PlatformError {
-  return new PlatformError(
-    'not_found',
-    'No application answers at this address. Check the address, or bind it with the control plane.',
-    {
-      reason: 'unknown_host',
-    },
-  );
+  const detail =
+    'No application answers at this address. Check the address, or bind it with the control plane.';
+  return new PlatformError('not_found', detail, { reason: 'unknown_host' });
 }
 
 function nothingHere(): PlatformError {

@@ -1,7 +1,7 @@
-/** Lists of network addresses and ranges, as operators write them: `10.1.0.0/16`, `2001:db8::1`. */
+/** Network addresses and ranges as operators write them: `10.1.0.0/16`, `2001:db8::1`; and which addresses are public. */
 import { BlockList, isIP } from 'node:net';
 
-/** Whether an address is on the list. What is no address never is. */
+/** Whether an address is on the list. A text that is no address never is. */
 export type AddressList = (address: string) => boolean;
 
 /** @param entries each one for which {@link isRange} and {@link isSoundRange} hold. */
@@ -35,14 +35,19 @@ export function isSoundRange(entry: string): boolean {
 /** This machine, seen from itself. */
 export const isLoopbackAddress: AddressList = makeAddressList(['127.0.0.0/8', '::1']);
 
-/**
- * An address in one spelling: IPv4 that a socket for both families shows as `::ffff:192.0.2.1` is IPv4, and the name
- * of a network interface behind `%` is none of the address. Null for what is no address.
- */
-export function plainAddress(text: string | undefined): string | null {
-  const address = (text ?? '')
-    .replace(/%.*$/, '')
-    .replace(/^::ffff:(?=\d+\.)/i, '')
-    .toLowerCase();
-  return isIP(address) === 0 ? null : address;
+/** Ranges that are no public servers (IANA special-purpose registries, RFC 6890 and its updates). */
+const isSpecial = makeAddressList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
+  ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+]);
+/** All public IPv6 space that has been allocated so far; tunnels into IPv4 and the rest lie outside. */
+const isPublicIpv6 = makeAddressList(['2000::/3']);
+
+/** Whether an address is a public one. */
+export function isPublic(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !isSpecial(address);
+  return family === 6 && isPublicIpv6(address) && !isSpecial(address);
 }

@@ -1,6 +1,7 @@
-/** Where everything is kept a second time: a directory on another disk, or a bucket. */
+/** Settings of the archive (a directory on another disk, or a bucket) and of the backups that the platform makes by itself. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { makeS3Archive, type S3ArchiveOptions } from '@freehold/archive-s3';
+import type { BackupPolicy } from '@freehold/directory';
 import { type Archive, makeDirectoryArchive } from '@freehold/engine-node';
 import { z } from 'zod';
 
@@ -12,9 +13,9 @@ const text = z.string().min(1).optional();
 
 /** The variables of the environment. */
 export const archiveEnvironment = {
-  /** A directory on another disk that everything is kept in a second time. */
+  /** A directory on another disk for a second copy of everything. */
   FREEHOLD_ARCHIVE_DIRECTORY: text,
-  /** The same in a bucket. The endpoint is that of the store, without the bucket. */
+  /** The same in a bucket. The endpoint does not name the bucket. */
   FREEHOLD_ARCHIVE_S3_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional(),
@@ -35,7 +36,7 @@ export const archiveEnvironment = {
 const environment = z.object(archiveEnvironment);
 type Values = z.infer<typeof environment>;
 
-/** Without these there is no bucket to speak to. */
+/** A bucket needs all of these. */
 const NEEDED = [
   'FREEHOLD_ARCHIVE_S3_ENDPOINT',
   'FREEHOLD_ARCHIVE_S3_BUCKET',
@@ -43,7 +44,7 @@ const NEEDED = [
   'FREEHOLD_ARCHIVE_S3_SECRET_ACCESS_KEY',
 ] as const satisfies readonly (keyof Values)[];
 
-/** What is wrong with them together, in one sentence; null when nothing is. */
+/** The first contradiction between them, in one sentence; null when there is none. */
 export function findArchiveFault(values: Values, dataDirectory: string): string | null {
   const { FREEHOLD_ARCHIVE_DIRECTORY: directory } = values;
   const given = s3Names(values);
@@ -90,7 +91,7 @@ export function openArchive(settings: ArchiveSettings): Archive {
     : makeS3Archive(settings.options);
 }
 
-/** Which archive it is, for people. Holds no credential. */
+/** The name of the archive, for people. Holds no credential. */
 export function nameOfArchive(settings: ArchiveSettings): string {
   if (settings.kind === 'directory') return settings.path;
   const { endpoint, bucket, prefix = '' } = settings.options;
@@ -107,4 +108,54 @@ function s3Names(values: Values): string[] {
 export function isInside(directory: string, path: string): boolean {
   const way = relative(directory, path);
   return !isAbsolute(way) && way.split(sep)[0] !== '..';
+}
+
+const HOUR_MS = 3_600_000;
+/** Each backup is a copy of everything; the archive sends changes, and serves shorter intervals. */
+const EVERY_MIN_MS = HOUR_MS;
+const EVERY_MAX_MS = 31 * 24 * HOUR_MS;
+const EVERY_WORDS = 'must be a number of hours or days such as 12h or 1d, from 1h to 31d, or off';
+
+const count = (fallback: number, min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,3}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
+    .default(fallback);
+
+export const backupEnvironment = {
+  /** The interval of backups of everything. Unset: daily where a place for backups is named, and else never. */
+  FREEHOLD_BACKUPS_EVERY: z
+    .string()
+    .transform((text, ctx): number | null => {
+      const [, amount, unit] = /^(\d{1,3})(h|d)$/.exec(text) ?? [];
+      const ms = Number(amount) * (unit === 'd' ? 24 : 1) * HOUR_MS;
+      if (text === 'off') return null;
+      if (ms >= EVERY_MIN_MS && ms <= EVERY_MAX_MS) return ms;
+      ctx.addIssue({ code: 'custom', message: EVERY_WORDS });
+      return z.NEVER;
+    })
+    .optional(),
+  /** The newest of these backups is kept for each of so many days, and of so many weeks. */
+  FREEHOLD_BACKUPS_KEEP_DAILY: count(7, 1, 366),
+  FREEHOLD_BACKUPS_KEEP_WEEKLY: count(4, 0, 520),
+};
+
+/** Null for never. The default directory beside the data directory does not count as a named place. */
+export function backupPolicyOf(values: {
+  readonly FREEHOLD_BACKUPS?: string | undefined;
+  readonly FREEHOLD_ARCHIVE_S3_ENDPOINT?: string | undefined;
+  readonly FREEHOLD_BACKUPS_EVERY?: number | null | undefined;
+  readonly FREEHOLD_BACKUPS_KEEP_DAILY: number;
+  readonly FREEHOLD_BACKUPS_KEEP_WEEKLY: number;
+}): BackupPolicy | null {
+  const isNamed = values.FREEHOLD_BACKUPS !== undefined || values.FREEHOLD_ARCHIVE_S3_ENDPOINT !== undefined;
+  const { FREEHOLD_BACKUPS_EVERY: everyMs = isNamed ? 24 * HOUR_MS : null } = values;
+  if (everyMs === null) return null;
+  return {
+    everyMs,
+    keepDaily: values.FREEHOLD_BACKUPS_KEEP_DAILY,
+    keepWeekly: values.FREEHOLD_BACKUPS_KEEP_WEEKLY,
+  };
 }

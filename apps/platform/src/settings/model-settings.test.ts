@@ -1,4 +1,4 @@
-/** What the platform says about language models, judged at its start (spec 4.8, D-18, D-21). */
+/** The platform's settings about language models, judged at its start (spec 4.8, D-18, D-21). */
 import { describe, expect, test } from 'vitest';
 import { parseSettings, SettingsError } from './settings.ts';
 
@@ -22,12 +22,12 @@ function faultOf(env: Record<string, string>): string {
   return 'none';
 }
 
-test('without a word about models there is none, and that is no fault', () => {
+test('without settings about models there is none, and that is no fault', () => {
   expect(parseSettings({}).models).toEqual({});
   expect(parseSettings({ FREEHOLD_MODEL: '' }).models).toEqual({});
 });
 
-test('what is set is what applications are bound to, and nothing else is', () => {
+test('applications are bound to the settings about models, and to no others', () => {
   const env = {
     ...local,
     FREEHOLD_MODEL_ACCESS: 'entitled',
@@ -37,7 +37,7 @@ test('what is set is what applications are bound to, and nothing else is', () =>
   expect(parseSettings({ ...env, FREEHOLD_MODELS: 'x', OPENAI_API_KEY: 'sk-other' }).models).toEqual(env);
 });
 
-describe('what is half set up or unknown does not start, and one sentence says why (D-21)', () => {
+describe('incomplete or unknown settings do not start, and one sentence says why (D-21)', () => {
   test.each<[string, Record<string, string>, RegExp]>([
     [
       'a model without its address',

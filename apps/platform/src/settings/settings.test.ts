@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { warningsOf } from '../warnings.ts';
+import { warningsOf } from '../start/checks.ts';
 import { nameOfArchive } from './archive-settings.ts';
 import { parseSettings, SettingsError } from './settings.ts';
 
@@ -33,7 +33,7 @@ test('an empty environment gives the documented defaults', () => {
   });
 });
 
-test('an empty variable is an unset one', () => {
+test('an empty variable counts as unset', () => {
   expect(parseSettings({ PORT: '', PLATFORM_SECRET: '' })).toMatchObject({
     port: 8787,
     platformSecrets: undefined,
@@ -48,7 +48,7 @@ test.each([
   ['PLATFORM_SECRET', { PLATFORM_SECRET: `${SECRET},short` }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'not a url' }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'ftp://id.example.test', OIDC_CLIENT_ID: 'x' }],
-  // Nobody could sign in there: tokens are fetched over TLS, or from this machine.
+  // No person could sign in there: tokens are fetched over TLS, or from this machine.
   ['OIDC_ISSUER', { OIDC_ISSUER: 'http://id.example.test', OIDC_CLIENT_ID: 'x' }],
   ['FREEHOLD_ANCHOR_FILE', { FREEHOLD_DATA: '/data', FREEHOLD_ANCHOR_FILE: '/data/anchor.json' }],
   ['ISSUER_PORT', { PORT: '9000', ISSUER_PORT: '9000' }],
@@ -196,7 +196,7 @@ test('an archive is a directory or a bucket, and is named without its credential
   expect(bucket && nameOfArchive(bucket)).toBe('s3.example.org/freehold/backups/production/');
 });
 
-test('a public address without proxies is most likely a slip, and is told', () => {
+test('a public address without proxies is probably a mistake, and causes a warning', () => {
   expect(warningsOf(parseSettings(PUBLIC))).toEqual([
     expect.stringMatching(/^FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not: .+\.$/),
   ]);
@@ -204,7 +204,7 @@ test('a public address without proxies is most likely a slip, and is told', () =
   expect(warningsOf(parseSettings({}))).toEqual([]);
 });
 
-test('a name that is no setting is told, and what others read is none of our business', () => {
+test('a name that is no setting causes a warning, and names of other programs do not', () => {
   const env = {
     FREEHOLD_BACKUP: '/b',
     FREEHOLD_URL: 'https://api.example.org',
@@ -216,7 +216,7 @@ test('a name that is no setting is told, and what others read is none of our bus
   ]);
 });
 
-test('an outbox that nobody can be let into is told', () => {
+test('an outbox that no person can read causes a warning', () => {
   const behind = { ...PUBLIC, FREEHOLD_TRUSTED_PROXIES: '127.0.0.0/8' };
   expect(warningsOf(parseSettings(behind))).toEqual([
     expect.stringMatching(/^FREEHOLD_TRUSTED_PROXIES names this machine, .+ the outbox is closed: .+\.$/),
@@ -241,7 +241,7 @@ test.each([
   expect(parseSettings({ FREEHOLD_USAGE_MARGIN: text }).modelMarginBasisPoints).toBe(basisPoints);
 });
 
-test('the file of providers is found wherever the platform was started, and is not read yet', () => {
+test('the file of providers is found in any working directory, and is not read yet', () => {
   const { providers } = parseSettings({ FREEHOLD_PROVIDERS_FILE: 'nowhere/providers.json', SECRET: 'x' });
   expect(providers.file).toMatch(/^\/.*nowhere\/providers\.json$/);
   expect(providers.env.SECRET).toBe('x');
@@ -265,6 +265,6 @@ test.each([
     },
     { everyMs: 12 * 3_600_000, keepDaily: 30, keepWeekly: 0 },
   ],
-])('spec C-19: backups that nobody orders, with %s', (_, env, policy) => {
+])('spec C-19: backups by themselves, with %s', (_, env, policy) => {
   expect(parseSettings(env).backupPolicy).toEqual(policy);
 });

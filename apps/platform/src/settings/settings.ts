@@ -2,22 +2,21 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { BackupPolicy } from '@freehold/directory';
+import { findModelFault } from '@freehold/fieldwork';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { isConfidentialUrl } from '@freehold/oidc-rp';
 import { z } from 'zod';
-import type { ProvidersSource } from '../connect/providers.ts';
-import type { GuardedFetchOptions } from '../network/guarded-fetch.ts';
-import type { AnchorSettings } from '../storage/anchor.ts';
 import { isRange, isSoundRange } from './address-list.ts';
 import {
   type ArchiveSettings,
   archiveEnvironment,
   archiveOf,
+  backupEnvironment,
+  backupPolicyOf,
   findArchiveFault,
   isInside,
 } from './archive-settings.ts';
-import { backupEnvironment, backupPolicyOf } from './backup-settings.ts';
-import { readModelSettings } from './model-settings.ts';
+import type { ProvidersSource } from './providers.ts';
 
 const port = (fallback: number) =>
   z
@@ -35,7 +34,7 @@ const list = z
       .map((entry) => entry.trim())
       .filter(Boolean),
   );
-/** Texts of which the first is for what is made from now on, and all for what there is; undefined for none. */
+/** Secrets: the first is used for new values, all open existing ones; undefined for none. */
 const secrets = (lengthOf: (text: string) => number) =>
   list
     .refine(
@@ -46,11 +45,11 @@ const secrets = (lengthOf: (text: string) => number) =>
 const signInMode = z.enum(['hosted', 'tokens', 'directory'], {
   error: 'must be hosted, tokens or directory',
 });
-/** How people sign in: at an issuer, with its access tokens, or with accounts kept here. */
+/** The way people sign in: at an issuer, with its access tokens, or with accounts of this platform. */
 export type SignInMode = z.infer<typeof signInMode>;
 
 const HOUR_MS = 3_600_000;
-/** A longer history than this is an archive's business. */
+/** A longer history needs an archive. */
 const HISTORY_MAX_MS = 366 * 24 * HOUR_MS;
 const HISTORY_WORDS = 'must be a number of hours or days such as 36h or 7d, up to 366d, or off';
 /** `7d`, `36h` or `off`, in milliseconds. */
@@ -91,19 +90,19 @@ const environment = z.object({
   FREEHOLD_DATA: z.string().min(1).default('.freehold'),
   /** The address to listen on. */
   FREEHOLD_HOST: z.string().min(1).default('127.0.0.1'),
-  /** What applications' secrets follow from: the first makes, all are taken. Unset: one of the data directory. */
+  /** Applications' secrets are derived from the first; those derived from the others are accepted. Unset: a file. */
   PLATFORM_SECRET: secrets((text) => text.length),
-  /** What personal data and stored secrets are sealed under: the first seals, all open. Unset: a file made by itself. */
+  /** Personal data and stored secrets are sealed under the first; all open. Unset: a file that the first start makes. */
   SEAL_KEY: secrets(Buffer.byteLength),
-  /** How far back every scope can be taken. */
+  /** The time that every scope can be rewound by. */
   FREEHOLD_HISTORY: historyWindow,
   ...archiveEnvironment,
-  /** Where backups are kept. Unset: the archive's bucket, or a directory beside the data directory. */
+  /** The directory of backups. Unset: the archive's bucket, or a directory beside the data directory. */
   FREEHOLD_BACKUPS: z.string().min(1).optional(),
   ...backupEnvironment,
-  /** A file outside the data directory that keeps the head of the admin log, so that a cut-off tail is noticed. */
+  /** A file outside the data directory with the head of the admin log, so that a cut-off tail is noticed. */
   FREEHOLD_ANCHOR_FILE: z.string().min(1).optional(),
-  /** The same at an address that answers GET with what was last PUT there, with this bearer token. */
+  /** The same at an address that answers GET with the last PUT, with this bearer token. */
   FREEHOLD_ANCHOR_URL: z
     .string()
     .refine(isConfidential, 'must be an https address, or one of this machine')
@@ -118,20 +117,20 @@ const environment = z.object({
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
   /** Host names, addresses and CIDR ranges that issuers of tenants may lie at although they are not public. */
   FREEHOLD_ALLOWED_ISSUERS: hosts,
-  /** The file of the systems that tenants can be connected to: docs/connections.md. */
+  /** The file of the providers that tenants can be connected to: docs/connections.md. */
   FREEHOLD_PROVIDERS_FILE: z.string().min(1).optional(),
-  /** Host names, addresses and CIDR ranges that those systems may lie at although they are not public. */
+  /** Host names, addresses and CIDR ranges that those providers may lie at although they are not public. */
   FREEHOLD_ALLOWED_PROVIDERS: hosts,
-  /** What model calls cost on top of their list price, when usage is read. */
+  /** A surcharge on the list price of model calls, when usage is read. */
   FREEHOLD_USAGE_MARGIN: percentage,
   /** `json`: one line for each request, on standard output. */
   FREEHOLD_LOG: z.enum(['json', 'off'], { error: 'must be json or off' }).default('off'),
-  /** How people sign in at the demo, and at every instance to which no choice was delivered. */
+  /** The way people sign in at the demo, and at every instance to which no choice was delivered. */
   FREEHOLD_SIGN_IN: signInMode.default('hosted'),
-  /** The mail server, and who mail is from. Unset: an outbox to read while developing, and no mail in production. */
-  FREEHOLD_SMTP_URL: z.string().superRefine(soundAs(parseSmtpUrl)).optional(),
-  FREEHOLD_MAIL_FROM: z.string().superRefine(soundAs(parseSender)).optional(),
-  /** Where people reach the platform itself, when a proxy stands in front of it: `https://apps.example.org`. */
+  /** The mail server, and the sender. Unset: an outbox to read while developing, and no mail in production. */
+  FREEHOLD_SMTP_URL: z.string().superRefine(parsesWith(parseSmtpUrl)).optional(),
+  FREEHOLD_MAIL_FROM: z.string().superRefine(parsesWith(parseSender)).optional(),
+  /** The address at which people reach the platform behind a proxy: `https://apps.example.org`. */
   FREEHOLD_PUBLIC_URL: z
     .string()
     .refine(
@@ -150,7 +149,7 @@ const environment = z.object({
     (entries) => entries.every(isDnsServer),
     'must be addresses, with or without a port, separated by commas',
   ),
-  /** Whom somebody is told to ask who is not on the roster of the staff: `it@example.org`. */
+  /** The contact that a person who is not on the staff roster is referred to: `it@example.org`. */
   FREEHOLD_STAFF_CONTACT: z.string().trim().min(1).max(200).optional(),
   NODE_ENV: z.string().optional(),
 });
@@ -172,13 +171,13 @@ function isConfidential(text: string): boolean {
 function isPublicUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !(url.protocol === 'https:' || url.protocol === 'http:')) return false;
-  // Applications are names under this one, and there are none under an address.
+  // Applications have names under this one, and an address has no names under it.
   const isName = isIP(url.hostname) === 0 && !url.hostname.startsWith('[');
   return isName && url.href === `${url.origin}/`;
 }
 
-/** Judges a text by parsing it; the parser's own words say what is wrong. */
-function soundAs(parse: (text: string) => unknown): (text: string, ctx: z.RefinementCtx) => void {
+/** Judges a text by parsing it; the issue is the parser's own message. */
+function parsesWith(parse: (text: string) => unknown): (text: string, ctx: z.RefinementCtx) => void {
   return (text, ctx) => {
     try {
       parse(text);
@@ -190,33 +189,41 @@ function soundAs(parse: (text: string) => unknown): (text: string, ctx: z.Refine
   };
 }
 
+export type AnchorSettings =
+  | { readonly file: string }
+  | {
+      readonly url: string;
+      /** Shown as a bearer token. */
+      readonly token: string | undefined;
+    };
+
 export interface Settings {
   readonly port: number;
   readonly issuerPort: number;
   readonly dataDirectory: string;
   readonly host: string;
-  /** The first is the platform's, the others are former ones. Undefined: it is in a file of the data directory. */
+  /** The first is current, the others are former ones. Undefined: it is in a file of the data directory. */
   readonly platformSecrets: readonly string[] | undefined;
   /** Undefined: the keys are in a file of the data directory. */
   readonly sealKeys: readonly string[] | undefined;
   /** In milliseconds; 0 keeps no history. */
   readonly historyMs: number;
-  /** Where everything is kept a second time; null for nowhere. */
+  /** Null: there is no archive. */
   readonly archive: ArchiveSettings | null;
   /** A directory outside of the data directory; undefined for the default. */
   readonly backupsDirectory: string | undefined;
-  /** When the platform backs everything up by itself, and what of that it keeps; null for never. */
+  /** Null: the platform makes no backups by itself. */
   readonly backupPolicy: BackupPolicy | null;
-  /** What keeps the head of the admin log; null for nothing. */
+  /** The outside witness of the admin log; null for none. */
   readonly anchor: AnchorSettings | null;
   /** The operator's own issuer; null for the development issuer, or for none in production. */
   readonly issuer: {
     readonly url: string;
-    /** Undefined where nobody is sent there to sign in. */
+    /** Undefined where no browser is sent there to sign in. */
     readonly clientId: string | undefined;
     readonly clientSecret: string | undefined;
   } | null;
-  /** See {@link GuardedFetchOptions.allowed}. */
+  /** See `GuardedFetchOptions.allowed`. */
   readonly allowedIssuers: readonly string[];
   readonly providers: ProvidersSource;
   /** 2000 is a fifth on top of the list price. */
@@ -230,11 +237,11 @@ export interface Settings {
   readonly trustedProxies: readonly string[];
   /** Null for the machine's own. */
   readonly dnsServers: readonly string[] | null;
-  /** What applications are bound to about language models (`FREEHOLD_MODEL` and what begins with it), by name. */
+  /** The variables about language models that applications are bound to (`FREEHOLD_MODEL…`), by name. */
   readonly models: Readonly<Record<string, string>>;
   readonly staffContact: string | undefined;
   readonly production: boolean;
-  /** Names that look like settings and are none, as a slip of the hand makes them. */
+  /** Names that look like settings and are none: probably misspelt. */
   readonly strayNames: readonly string[];
 }
 
@@ -245,7 +252,7 @@ export class SettingsError extends Error {
 
 /** Reads the settings. @throws SettingsError with one sentence about the first fault. */
 export function parseSettings(env: Readonly<Record<string, string | undefined>>): Settings {
-  // An empty variable is an unset one: that is how people switch a setting off in a shell or a unit file.
+  // An empty variable counts as unset: people switch a setting off so in a shell or a unit file.
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
@@ -257,8 +264,11 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   const values = parsed.data;
   const fault = findFault(values);
   if (fault !== null) throw new SettingsError(fault);
-  const models = readModelSettings(given);
-  if (models.fault !== null) throw new SettingsError(models.fault);
+  const models = Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, string] => MODEL_NAME.test(entry[0])),
+  );
+  const modelFault = findModelFault(models);
+  if (modelFault !== null) throw new SettingsError(modelFault);
   return {
     port: values.PORT,
     issuerPort: values.ISSUER_PORT,
@@ -295,20 +305,20 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     publicUrl: values.FREEHOLD_PUBLIC_URL ?? null,
     trustedProxies: values.FREEHOLD_TRUSTED_PROXIES,
     dnsServers: values.FREEHOLD_DNS_SERVERS.length === 0 ? null : values.FREEHOLD_DNS_SERVERS,
-    models: models.bindings,
+    models,
     staffContact: values.FREEHOLD_STAFF_CONTACT,
     production: isProduction(values),
     strayNames: Object.keys(given).filter(isStray),
   };
 }
 
-/** What the command line reads, which often has the same environment. */
+/** Settings about language models: the applications know their names. */
+const MODEL_NAME = /^FREEHOLD_MODEL(?:_|$)/;
+/** Settings of the command line, which often has the same environment. */
 const OF_COMMAND_LINE = new Set(['FREEHOLD_URL', 'FREEHOLD_TOKEN', 'FREEHOLD_PROFILE']);
 
 function isStray(name: string): boolean {
-  // Of models, what is not known is a fault of its own.
-  if (!name.startsWith('FREEHOLD_') || name.startsWith('FREEHOLD_MODEL_') || name === 'FREEHOLD_MODEL')
-    return false;
+  if (!name.startsWith('FREEHOLD_') || MODEL_NAME.test(name)) return false;
   return !Object.hasOwn(environment.shape, name) && !OF_COMMAND_LINE.has(name);
 }
 
@@ -322,7 +332,7 @@ function anchorOf(values: z.infer<typeof environment>): AnchorSettings | null {
   return file === undefined ? null : { file };
 }
 
-/** The first thing about settings taken together that cannot be, in one sentence. */
+/** The first contradiction between settings, in one sentence; null when there is none. */
 function findFault(values: z.infer<typeof environment>): string | null {
   const { OIDC_ISSUER: issuer, FREEHOLD_SIGN_IN: signIn } = values;
   const { FREEHOLD_SMTP_URL: smtp, FREEHOLD_MAIL_FROM: from } = values;
@@ -331,14 +341,14 @@ function findFault(values: z.infer<typeof environment>): string | null {
   if (isProduction(values) && values.FREEHOLD_PUBLIC_URL === undefined)
     return 'FREEHOLD_PUBLIC_URL is missing: in production set it to the address that people reach the platform at, such as https://apps.example.org.';
   if (isProduction(values) && issuer === undefined && signIn !== 'directory')
-    return 'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.';
+    return 'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets every visitor in.';
   if (values.FREEHOLD_ANCHOR_URL !== undefined && values.FREEHOLD_ANCHOR_FILE !== undefined)
     return 'FREEHOLD_ANCHOR_URL cannot be used: FREEHOLD_ANCHOR_FILE is set too, and one of them keeps the head of the admin log.';
   if (
     values.FREEHOLD_ANCHOR_FILE !== undefined &&
     isInside(resolve(values.FREEHOLD_DATA), resolve(values.FREEHOLD_ANCHOR_FILE))
   )
-    return 'FREEHOLD_ANCHOR_FILE cannot be used: it lies in the data directory, and whoever changes the log there could change it too.';
+    return 'FREEHOLD_ANCHOR_FILE cannot be used: it lies in the data directory, and a person who changes the log there could change it too.';
   if (values.FREEHOLD_ANCHOR_TOKEN !== undefined && values.FREEHOLD_ANCHOR_URL === undefined)
     return 'FREEHOLD_ANCHOR_TOKEN cannot be used: it is for FREEHOLD_ANCHOR_URL, which is missing.';
   if (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeReadiness } from './lifecycle.ts';
+import { makeReadiness } from './core.ts';
 
 test('is ready once everything is up, while the directory answers, and no more when it is closed', async () => {
   let answers = true;

@@ -11,18 +11,18 @@ import { openAnchor } from './anchor.ts';
 
 const HEAD = { sequence: 7, hash: 'a'.repeat(64) };
 
-/** A witness that keeps what is put, for whoever shows the token. `fails` is a status that it answers instead. */
+/** A witness that stores what is put, for callers with the token. `fails` is a status that it answers instead. */
 async function openWitness() {
-  const witness = { kept: null as string | null, fails: 0, url: '' };
+  const witness = { stored: null as string | null, fails: 0, url: '' };
   const isTheirs = ({ headers }: IncomingMessage) =>
     headers.authorization === 'Bearer witness' && headers['content-type'] === 'application/json';
   const server = createServer(async (request, response) => {
     if (witness.fails > 0 || !isTheirs(request)) return response.writeHead(witness.fails || 401).end();
     if (request.method === 'PUT') {
-      witness.kept = await text(request);
+      witness.stored = await text(request);
       return response.writeHead(204).end();
     }
-    return response.writeHead(witness.kept === null ? 404 : 200).end(witness.kept);
+    return response.writeHead(witness.stored === null ? 404 : 200).end(witness.stored);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => void server.close());
@@ -30,16 +30,16 @@ async function openWitness() {
   return witness;
 }
 
-test('what was put at the address is read there again, and nothing is nothing', async () => {
+test('a head that was put at the address is read there again, and an empty address is null', async () => {
   const witness = await openWitness();
   const anchor = openAnchor({ url: witness.url, token: 'witness' });
   expect(await anchor.read()).toBeNull();
   await anchor.publish(HEAD);
-  expect(witness.kept).toBe(JSON.stringify(HEAD));
+  expect(witness.stored).toBe(JSON.stringify(HEAD));
   expect(await anchor.read()).toEqual(HEAD);
 });
 
-test('a witness that refuses, fails, sends elsewhere or answers something else is an error, never "no witness"', async () => {
+test('a witness that refuses, fails, redirects or answers something else is an error, never "no witness"', async () => {
   const witness = await openWitness();
   const anchor = openAnchor({ url: witness.url, token: 'witness' });
   for (const status of [302, 401, 500]) {
@@ -48,7 +48,7 @@ test('a witness that refuses, fails, sends elsewhere or answers something else i
     await expect(anchor.publish(HEAD)).rejects.toThrow();
   }
   witness.fails = 0;
-  witness.kept = '{"sequence":7}';
+  witness.stored = '{"sequence":7}';
   await expect(anchor.read()).rejects.toThrow();
   await expect(openAnchor({ url: witness.url, token: undefined }).read()).rejects.toThrow('401');
 });
@@ -65,7 +65,7 @@ test('a damaged file is an error, never "no witness"', async () => {
   await expect(anchor.read()).rejects.toThrow();
 });
 
-test('the settings name one witness: a file, or an address that nobody listens in on', () => {
+test('the settings name one witness: a file, or an address that no third party can listen to', () => {
   const anchorOf = (env: Record<string, string>) => parseSettings(env).anchor;
   expect(anchorOf({})).toBeNull();
   expect(anchorOf({ FREEHOLD_ANCHOR_FILE: '/mnt/anchor.json' })).toEqual({ file: '/mnt/anchor.json' });

@@ -1,24 +1,14 @@
 /**
- * The admin log's outside witness, which keeps the newest head of the chain: a file, best on another disk, or a web
- * address that answers GET with what was last PUT there.
+ * The admin log's outside witness, which stores the newest head of the chain: a file, best on another disk, or a web
+ * address that answers GET with the last PUT.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { LogAnchor } from '@freehold/directory';
 import { z } from 'zod';
+import type { AnchorSettings } from '../settings/settings.ts';
 import { writePrivately } from './secrets.ts';
 
-export type AnchorSettings =
-  | { readonly file: string }
-  | {
-      readonly url: string;
-      /** Shown as a bearer token. */
-      readonly token: string | undefined;
-    };
-
-/**
- * Changes wait for the witness: one that takes longer than this is reported, the change is acknowledged, and for a while
- * none waits.
- */
+/** Changes wait for the witness this long; then it is reported, the change is acknowledged, and for a while none waits. */
 const TIMEOUT_MS = 5_000;
 
 const head = z.strictObject({ sequence: z.int().min(0), hash: z.string() });
@@ -27,7 +17,7 @@ export function openAnchor(settings: AnchorSettings): LogAnchor {
   return 'file' in settings ? makeFileAnchor(settings.file) : makeWebAnchor(settings);
 }
 
-/** Keeps the head in a file. A damaged file is an error on reading: it must never count as "no witness". */
+/** A damaged file is an error on reading: it must never count as "no witness". */
 function makeFileAnchor(path: string): LogAnchor {
   return {
     publish: async (newest) => writePrivately(path, `${JSON.stringify(newest)}\n`),
@@ -35,7 +25,7 @@ function makeFileAnchor(path: string): LogAnchor {
   };
 }
 
-/** Keeps the head at an address. Whatever is neither a head nor 404 is an error, and never "no witness". */
+/** An answer that is neither a head nor 404 is an error, and never "no witness". */
 function makeWebAnchor({ url, token }: Extract<AnchorSettings, { url: string }>): LogAnchor {
   const send = (init: RequestInit): Promise<Response> =>
     fetch(url, {

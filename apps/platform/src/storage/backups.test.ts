@@ -1,4 +1,4 @@
-/** One suite for every place that backups can lie in. */
+/** One suite for every place of backups. */
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 const STORES = [
   ['files', () => makeFileBackups(directory())],
-  // Four bytes a part, so that a few words make many.
+  // Four bytes a part, so that a few words make many parts.
   ['objects of an archive', () => makeArchiveBackups(makeDirectoryArchive(directory()), 4)],
 ] as const;
 
@@ -55,14 +55,14 @@ describe.each(STORES)('spec C-19: backups as %s', (_, make) => {
     expect(await read(store)).toBe('');
   });
 
-  test('take the place of what had their address, none of it left', async () => {
+  test('replace the backup of the same address entirely', async () => {
     const store = make();
     await store.put(ADDRESS, bodyOf('something much longer than that'));
     await store.put(ADDRESS, bodyOf('short'));
     expect(await read(store)).toBe('short');
   });
 
-  test('are not there when their bytes break off, and their failure is what the caller hears', async () => {
+  test('are not there when their bytes end early, and the caller gets that error', async () => {
     const store = make();
     const broken = new PlatformError('runtime_fault', 'The answer broke off.');
     const body = new ReadableStream<Uint8Array>({
@@ -106,7 +106,7 @@ test('files are for their owner alone', async () => {
   expect(statSync(join(path, 'scopes', 'a', 'b')).mode & 0o077).toBe(0);
 });
 
-test('a disk that fails is said so, without the path', async () => {
+test('a failing disk is named, without the path', async () => {
   const path = directory();
   writeFileSync(join(path, 'scopes'), 'in the way');
   const put = makeFileBackups(path).put('scopes/a/b', bodyOf('x'));
@@ -114,7 +114,7 @@ test('a disk that fails is said so, without the path', async () => {
   await expect(put).rejects.not.toThrow(path);
 });
 
-test('an archive that lacks a part fails on reading, and never answers less', async () => {
+test('an archive that lacks a part fails on reading, and never returns less', async () => {
   const archive = makeDirectoryArchive(directory());
   const store = makeArchiveBackups(archive, 4);
   await store.put('scopes/a/b', bodyOf('twelve bytes'));

@@ -1,6 +1,6 @@
 /**
- * Where backups lie: files in a directory beside the data directory, or objects in the bucket of the archive. Either is
- * a place of its own, so that a backup outlives what it is a backup of.
+ * Stores backups: as files in a directory beside the data directory, or as objects in the bucket of the archive. Both are
+ * outside of the data directory, so that a backup outlives its original.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -14,15 +14,15 @@ import { z } from 'zod';
 import { openArchive } from '../settings/archive-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Segments as the platform makes them; none of them is a step up. */
+/** Segments that the platform makes; none of them is `..`. */
 const ADDRESS = /^[a-z0-9_-][a-z0-9_.-]*(?:\/[a-z0-9_-][a-z0-9_.-]*)+$/;
-/** What is on its way in. An address never ends so. */
+/** The suffix of an incomplete file. An address never ends so. */
 const COMING = '.coming~';
 const PREFIX = 'backups/';
-/** One object of the bucket: what is in memory at a time. */
+/** The size of one object in the bucket, which is in memory at a time. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** The place that the settings name: a directory, else the bucket of the archive, else `<data directory>-backups`. */
+/** Opens the directory of the settings, else the bucket of the archive, else `<data directory>-backups`. */
 export function openBackups(
   settings: Pick<Settings, 'backupsDirectory' | 'archive' | 'dataDirectory'>,
 ): BackupStore {
@@ -32,13 +32,13 @@ export function openBackups(
   return makeFileBackups(backupsDirectory ?? `${dataDirectory}-backups`);
 }
 
-/** Files in a directory: each whole and on the disk before it has its name. */
+/** Files in a directory: each is complete and on the disk before it gets its name. */
 export function makeFileBackups(directory: string): BackupStore {
   const root = resolve(directory);
   const pathOf = (address: string): string => join(root, ...requireAddress(address).split('/'));
   return {
     put: (address, body) =>
-      told(async () => {
+      fromDisk(async () => {
         const path = pathOf(address);
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         const coming = `${path}${COMING}`;
@@ -63,12 +63,12 @@ export function makeFileBackups(directory: string): BackupStore {
         return { address, bytes };
       }),
     open: (address) =>
-      told(async () => {
+      fromDisk(async () => {
         const path = pathOf(address);
         if (!(await stat(path).catch(orNull))) return null;
         return Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
       }),
-    delete: (address) => told(() => rm(pathOf(address), { force: true })),
+    delete: (address) => fromDisk(() => rm(pathOf(address), { force: true })),
     list: async function* list(prefix) {
       const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(orNull);
       for (const entry of entries ?? []) {
@@ -81,10 +81,10 @@ export function makeFileBackups(directory: string): BackupStore {
   };
 }
 
-/** What says that a backup in a bucket is whole: written last, and taken away first. */
+/** Marks a backup in a bucket as complete: written last, and deleted first. */
 const index = z.object({ parts: z.int().min(0), bytes: z.int().min(0), sha256: z.string() });
 
-/** Objects of an archive: parts of a bounded size, and an index that is written once all of them are there. */
+/** Objects of an archive: parts of a bounded size, and an index that is written after all of them. */
 export function makeArchiveBackups(archive: Archive, partBytes = PART_BYTES): BackupStore {
   const indexKey = (address: string): string => `${PREFIX}${requireAddress(address)}/index`;
   const partKey = (address: string, part: number): string =>
@@ -174,8 +174,8 @@ function requireAddress(address: string): string {
   throw new TypeError('not an address of a backup');
 }
 
-/** What the disk says, as the port says it; what the body failed with goes on as it is. */
-async function told<T>(work: () => Promise<T>): Promise<T> {
+/** Converts an error of the disk to a PlatformError; an error of the body passes unchanged. */
+async function fromDisk<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

@@ -56,7 +56,7 @@ async function* ids(...scopes: string[]): AsyncIterable<string> {
   yield* scopes;
 }
 
-test('bytes are in the archive a moment after they came in, and come back from it', async () => {
+test('bytes are in the archive a moment after they are stored, and are restored from it', async () => {
   const { archive, blobArchive } = open();
   await put(blobArchive.blobs('scp_a'), 'a photo');
   await put(blobArchive.blobs('scp_b'), 'a plan');
@@ -70,7 +70,7 @@ test('bytes are in the archive a moment after they came in, and come back from i
   expect(await new Response(body).text()).toBe('a photo');
 });
 
-test('what is damaged in the archive is left out, and counted', async () => {
+test('damaged bytes in the archive are left out, and counted', async () => {
   const { archive } = open();
   await archive.put(`blobs/scp_a/${digestOf('a photo')}`, new TextEncoder().encode('another photo'));
   await archive.put('blobs/scp_a/odd', new Uint8Array(1));
@@ -78,7 +78,7 @@ test('what is damaged in the archive is left out, and counted', async () => {
   expect(await storeIn('new')('scp_a').open(digestOf('a photo'))).toBeNull();
 });
 
-test('an upload does not wait for the archive, and what did not arrive is sent later', async () => {
+test('an upload does not wait for the archive, and failed copies are sent later', async () => {
   const { archive, state, blobArchive } = open();
   state.fails = true;
   await put(blobArchive.blobs('scp_a'), 'a photo');
@@ -89,7 +89,7 @@ test('an upload does not wait for the archive, and what did not arrive is sent l
   expect(await keysOf(archive)).toEqual([`blobs/scp_a/${digestOf('a photo')}`]);
 });
 
-test('what is deleted is gone from the archive first: nothing is forgotten there', async () => {
+test('deleted bytes are gone from the archive first: a failure leaves them known', async () => {
   const { archive, state, blobArchive } = open();
   const store = blobArchive.blobs('scp_a');
   const { digest } = await put(store, 'a photo');
@@ -102,7 +102,7 @@ test('what is deleted is gone from the archive first: nothing is forgotten there
   expect([await keysOf(archive), await store.open(digest)]).toEqual([[], null]);
 });
 
-test('a scope that is cleared leaves nothing, at the latest when everything is compared', async () => {
+test('a cleared scope leaves nothing, at the latest when everything is compared', async () => {
   const { archive, state, blobArchive } = open();
   await put(blobArchive.blobs('scp_a'), 'a photo');
   await put(blobArchive.blobs('scp_b'), 'a plan');
@@ -115,7 +115,7 @@ test('a scope that is cleared leaves nothing, at the latest when everything is c
   expect(await keysOf(archive)).toEqual([`blobs/scp_b/${digestOf('a plan')}`]);
 });
 
-test('bytes that are missing here are not taken for deleted ones', async () => {
+test('bytes that are missing here do not count as deleted', async () => {
   const { archive, blobArchive } = open();
   await put(blobArchive.blobs('scp_a'), 'a photo');
   await blobArchive.flush();
@@ -124,7 +124,7 @@ test('bytes that are missing here are not taken for deleted ones', async () => {
   expect(await keysOf(archive)).toHaveLength(1);
 });
 
-test("somebody else's archive is neither written to nor deleted from", async () => {
+test('the archive of another data directory is neither written to nor deleted from', async () => {
   const { archive, blobArchive } = open();
   await archive.put(`blobs/scp_x/${digestOf('theirs')}`, new TextEncoder().encode('theirs'));
   isOurs = false;
@@ -144,7 +144,7 @@ test('says how many attachments have not arrived, and for how long', async () =>
   await put(blobArchive.blobs('scp_a'), 'one');
   nowMs = 7_000;
   await put(blobArchive.blobs('scp_a'), 'two');
-  // It is sent again meanwhile, and it goes on having waited since the first time.
+  // The retry leaves the waiting time as it was.
   await blobArchive.flush();
   nowMs = 9_000;
   expect(blobArchive.status()).toEqual({ waiting: 2, lagMs: 9_000 });

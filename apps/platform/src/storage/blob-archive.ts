@@ -1,6 +1,6 @@
 /**
- * The bytes of attachments in the archive, beside the databases that the engine ships there: under
- * `blobs/<scope id>/<digest>`, sent a moment after they came in, and gone from there before they are gone from here.
+ * Copies the bytes of attachments to the archive, beside the databases that the engine ships: under
+ * `blobs/<scope id>/<digest>`, a moment after they are stored. A deletion deletes the copy first.
  */
 import type { Archive } from '@freehold/engine-node';
 import type { BlobStore, IncidentSink } from '@freehold/store';
@@ -11,30 +11,29 @@ export interface BlobArchiveOptions {
   readonly storeOf: (scopeId: string) => BlobStore;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Whether the archive is known to be this data directory's. Until then nothing is written to it or deleted from it. */
+  /** Whether the archive is known to be this data directory's. Until then it is not changed. */
   readonly isOurs: () => boolean;
   readonly onIncident: IncidentSink;
 }
 
-/** How far the archive of attachments is. */
 export interface BlobArchiveStatus {
-  /** How many have not arrived there. */
+  /** The number of attachments that have not arrived. */
   readonly waiting: number;
-  /** How long the oldest of those has been waiting, in milliseconds. */
+  /** The age of the oldest of those, in milliseconds. */
   readonly lagMs: number;
 }
 
 export interface BlobArchive {
   status(): BlobArchiveStatus;
-  /** A scope's store whose bytes are archived too. */
+  /** A scope's store, which archives its bytes too. */
   blobs(scopeId: string): BlobStore;
-  /** Sends what never arrived, and deletes what belongs to no scope any more. For every scope there is. */
+  /** Sends missing attachments, and deletes those of other scopes. @param scopeIds all scopes. */
   reconcile(scopeIds: AsyncIterable<string>): Promise<void>;
-  /** Sends what waits, once. What does not arrive is tried again by itself, also after the next start. */
+  /** Sends the waiting attachments once. Failed ones are retried by themselves, also after the next start. */
   flush(): Promise<void>;
 }
 
-/** How long after a failure, or before the archive is known to be ours, it is tried again. */
+/** The delay after a failure, or while the archive is not known to be ours. */
 const RETRY_MS = 15_000;
 const PREFIX = 'blobs/';
 const KEY = /^blobs\/([a-zA-Z0-9_-]+)\/([0-9a-f]{64})$/;
@@ -52,13 +51,13 @@ export function makeBlobArchive(options: BlobArchiveOptions): BlobArchive {
 
   const ship = async (): Promise<void> => {
     if (!isOurs()) return;
-    // One after the other, so that one attachment is in memory at a time.
+    // One after the other, so that only one attachment is in memory.
     for (const [key, blob] of waiting) {
-      // One that fails stands at the end of the line from here on, so that it holds nobody back.
+      // Moves to the end of the queue, so that a failing one does not block the others.
       waiting.delete(key);
       waiting.set(key, blob);
       const body = await storeOf(blob.scopeId).open(blob.digest);
-      // Deleted since: there is nothing to keep.
+      // Null for one that was deleted since.
       if (body) await archive.put(key, await bytesOf(body));
       waiting.delete(key);
       failed = false;
@@ -69,7 +68,7 @@ export function makeBlobArchive(options: BlobArchiveOptions): BlobArchive {
     timer = undefined;
     running ??= ship()
       .catch((error: unknown) => {
-        // Told once: a store that is away stays away for a while.
+        // Reported once: an unreachable store stays so for a while.
         if (!failed) onIncident(error, { kind: 'archive', key: 'attachments', method: 'put' });
         failed = true;
       })
@@ -107,7 +106,7 @@ export function makeBlobArchive(options: BlobArchiveOptions): BlobArchive {
           return stored;
         },
         delete: async (digest) => {
-          // The archive first: what is still here is looked at again, and nothing remembers what was here.
+          // The archive first: after a failure the local bytes are still known, and are deleted again.
           if (isOurs()) await archive.delete(keyOf(scopeId, digest));
           await store.delete(digest);
         },
@@ -140,7 +139,7 @@ export function makeBlobArchive(options: BlobArchiveOptions): BlobArchive {
   };
 }
 
-/** Fetches every attachment of an archive into the local stores. Answers how many there were. */
+/** Fetches every attachment of an archive into the local stores. Returns the counts. */
 export async function restoreBlobs(
   archive: Archive,
   storeOf: (scopeId: string) => BlobStore,
@@ -165,7 +164,7 @@ async function bytesOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** Bytes that are not those of their name are left out; a full disk is not the archive's fault. */
+/** Damaged bytes are left out; a full disk is not the archive's fault, and throws. */
 function isDamage(error: unknown): false {
   if ((error as { reason?: unknown }).reason === 'digest_mismatch') return false;
   throw error;

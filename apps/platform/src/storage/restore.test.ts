@@ -104,7 +104,7 @@ test('a directory that holds data is not restored over', async () => {
   );
 });
 
-test('C-20: who was erased stays so when only an older vault comes back, whoever erased them', {
+test('C-20: an erased person stays erased when only an older vault comes back, for every source of the erasure', {
   timeout: 30_000,
 }, async () => {
   const settings = settingsFor('data');

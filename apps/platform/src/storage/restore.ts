@@ -1,6 +1,6 @@
 /**
- * `npm start -- restore`: makes the data directory again from its archive, for when the disk is gone. What is in no
- * archive is made anew (secrets that nothing is sealed with) or has to be brought along (the sealing key).
+ * `npm start -- restore`: makes the data directory again from its archive, after the loss of a disk. Two things are in no
+ * archive: the secrets, which are made anew, and the sealing key, which the operator has to bring.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -16,7 +16,7 @@ import { makeSecrets, writePrivately } from './secrets.ts';
 export const RESTORE_USAGE = 'npm start -- restore [--from DIRECTORY] [--seal-key FILE] [--skip-damaged]';
 
 /**
- * Restores, and answers what to tell the operator.
+ * Restores, and returns the lines to show the operator.
  * @throws SettingsError or PlatformError, with one sentence.
  */
 export async function restore(

@@ -5,7 +5,7 @@ import { openNodeEngine } from '@freehold/engine-node';
 import type { Keyring } from '@freehold/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SettingsError } from '../settings/settings.ts';
-import { concludeRotation, openKeyring, sealKeyFile } from './seal-keys.ts';
+import { finalizeRotation, openKeyring, sealKeyFile } from './seal-keys.ts';
 
 const [A, B] = ['a'.repeat(32), 'b'.repeat(32)];
 const IV = new Uint8Array(12);
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDirectory, { recursive: true }));
 
-/** One start of the platform, as far as keys go. */
+/** One start of the platform, without anything but its keys. */
 async function start(given?: readonly string[]): Promise<Keyring> {
   const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
   try {
@@ -64,10 +64,10 @@ test('a damaged file is one sentence', async () => {
 test('a rotation: both keys open, the new one seals, and the old one can go when everything is sealed anew', async () => {
   const sealed = (await start([A])).seal('place', 'words', IV);
   expect((await start([B, A])).open('place', sealed)).toBe('words');
-  // Too early: something may still need it.
+  // Too early: data may still need it.
   expect(await refusal([B])).toMatch(/^The sealing key is another/);
   const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
-  await concludeRotation(engine, await openKeyring({ engine, dataDirectory, given: [B, A] }));
+  await finalizeRotation(engine, await openKeyring({ engine, dataDirectory, given: [B, A] }));
   await engine.close();
   expect(await start([B])).toBeDefined();
   expect(await refusal([A])).toMatch(/^The sealing key is another/);

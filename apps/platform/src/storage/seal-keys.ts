@@ -1,33 +1,76 @@
 /**
  * The keys that personal data and stored secrets are sealed under: from SEAL_KEY, or from a file of the data directory
- * that is made on the first start. They are in no copy and no archive: who has a copy has nothing without them.
+ * that the first start makes. They are in no copy and no archive, so that a copy alone reveals nothing. The unit
+ * `platform` keeps a sealed proof, which tells the right key from another one.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Engine, type Keyring, makeKeyring, SEAL_KEY_BYTES } from '@freehold/store';
+import {
+  defineUnit,
+  type Engine,
+  type Keyring,
+  makeKeyring,
+  SEAL_KEY_BYTES,
+  type UnitContext,
+} from '@freehold/store';
 import { SettingsError } from '../settings/settings.ts';
-import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
 import { writePrivately } from './secrets.ts';
 
-/** What the proof is bound to: it opens nowhere else. */
+export const PLATFORM_KEY = 'main';
+
+/** The unit: kind `platform`, one of it. It is in every archive, so that a restored directory knows its key too. */
+export const platformUnit = defineUnit({
+  kind: 'platform',
+  migrations: [
+    {
+      name: 'platform',
+      migrations: [
+        {
+          version: 1,
+          name: 'proof of the sealing key',
+          sql: `
+CREATE TABLE seal_proof (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  sealed TEXT NOT NULL
+) STRICT;
+`,
+        },
+      ],
+    },
+  ],
+  queries: ['sealProof'],
+  open: ({ db }: UnitContext) => ({
+    /** The sealed proof, or null before the first start has made one. */
+    sealProof: (): string | null =>
+      db.get<{ sealed: string }>('SELECT sealed FROM seal_proof WHERE only_row = 1')?.sealed ?? null,
+    saveSealProof: ({ sealed }: { readonly sealed: string }): null => {
+      db.run(
+        'INSERT INTO seal_proof (only_row, sealed) VALUES (1, ?) ON CONFLICT (only_row) DO UPDATE SET sealed = excluded.sealed',
+        sealed,
+      );
+      return null;
+    },
+  }),
+});
+
+/** The place that the proof is sealed for: it opens at no other. */
 const PROOF_PLACE = 'platform/seal-proof';
 const IV_BYTES = 12;
 
 export interface SealKeysOptions {
   readonly engine: Pick<Engine, 'unit'>;
   readonly dataDirectory: string;
-  /** From SEAL_KEY; undefined: the file. */
+  /** The keys of SEAL_KEY; undefined: the file's. */
   readonly given: readonly string[] | undefined;
 }
 
-/** Where the file is. */
 export function sealKeyFile(dataDirectory: string): string {
   return join(dataDirectory, 'seal-key');
 }
 
 /**
- * Opens the keyring, with a key of its own making on the first start.
+ * Opens the keyring; the first start makes a key.
  * @throws SettingsError when data is sealed here and the key for it is missing, unreadable or another.
  */
 export async function openKeyring({ engine, dataDirectory, given }: SealKeysOptions): Promise<Keyring> {
@@ -45,10 +88,10 @@ export async function openKeyring({ engine, dataDirectory, given }: SealKeysOpti
 }
 
 /**
- * Ends a rotation: everything is sealed under the newest key, and so is the proof from now on. Until then the former key
- * is asked for at each start, so that nobody takes it away from what still needs it.
+ * Ends a rotation: everything is sealed under the newest key, and so is the proof from now on. Until then each start needs
+ * the former key, so that it is not removed while data depends on it.
  */
-export async function concludeRotation(
+export async function finalizeRotation(
   engine: Pick<Engine, 'unit'>,
   keyring: Pick<Keyring, 'isStale' | 'seal'>,
 ): Promise<void> {

@@ -1,10 +1,12 @@
 /**
- * Secrets that the platform makes for itself on its first start and keeps in the data directory, readable by its
- * owner only.
+ * Secrets that the first start makes, in a file of the data directory that only its owner can read; and
+ * `npm start -- vertical-secret`, which shows the secret of a vertical to its operator.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { slug as slugSchema } from '@freehold/contracts';
+import { verticalSecret } from '@freehold/contracts/http';
 import { z } from 'zod';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 
@@ -17,8 +19,8 @@ const stored = z.strictObject({
 export type Secrets = z.infer<typeof stored>;
 
 /**
- * What is derived from them is handed out, and never they themselves: from the first alone. What was derived from the
- * others, which came before it, is taken as well.
+ * The platform's secret, and former ones. They are never handed out: secrets derived from the first are, and those derived
+ * from former ones are accepted.
  */
 export type PlatformSecrets = readonly [string, ...string[]];
 
@@ -41,7 +43,7 @@ export async function loadSecrets(
   return makeSecrets(dataDirectory, makeIssuerKeys);
 }
 
-/** The operator's own, or the one that the platform has made for itself. */
+/** The operator's own, or the one of the data directory. */
 export function platformSecretsOf(
   { platformSecrets }: Pick<Settings, 'platformSecrets'>,
   { platformSecret: made }: Pick<Secrets, 'platformSecret'>,
@@ -56,7 +58,7 @@ export function findSecrets(dataDirectory: string): Secrets | null {
   return existsSync(path) ? readSecrets(path) : null;
 }
 
-/** Makes them anew. Nothing is sealed with them: whoever was given one is told the new one at the next start. */
+/** Makes new secrets. No data is sealed with them, and the next start hands out the new ones. */
 export async function makeSecrets(
   dataDirectory: string,
   makeIssuerKeys: () => Promise<unknown>,
@@ -93,4 +95,26 @@ function readSecrets(path: string): Secrets {
 
 function randomSecret(): string {
   return randomBytes(32).toString('base64url');
+}
+
+export const VERTICAL_SECRET_USAGE = 'npm start -- vertical-secret SLUG';
+
+/**
+ * Returns one line: the secret of a vertical, for the operator of one that runs elsewhere. It is derived from the first
+ * platform secret, so that the platform need not run, nor know the vertical yet.
+ * @throws SettingsError with one sentence.
+ */
+export async function showVerticalSecret(
+  args: readonly string[],
+  { platformSecrets, dataDirectory }: Pick<Settings, 'platformSecrets' | 'dataDirectory'>,
+): Promise<readonly string[]> {
+  const [slug] = args;
+  if (args.length !== 1 || !slugSchema.safeParse(slug).success)
+    throw new SettingsError(`Say which vertical, by its slug. Usage: ${VERTICAL_SECRET_USAGE}`);
+  const master = platformSecrets?.[0] ?? findSecrets(dataDirectory)?.platformSecret;
+  if (master === undefined)
+    throw new SettingsError(
+      `There is no platform secret yet: set PLATFORM_SECRET, or start the platform once with ${dataDirectory} as its data directory.`,
+    );
+  return [await verticalSecret(master, slug as string)];
 }

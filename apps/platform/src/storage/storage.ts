@@ -1,5 +1,6 @@
-/** Where everything is kept: the engine over the data directory, its archive, the vault, and the bytes of attachments. */
+/** Opens the engine over the data directory, its archive, the vault and the bytes of attachments; erases a tenant's units. */
 
+import type { IdentityDirectoryUnit } from '@freehold/auth';
 import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { generateIssuerKeys } from '@freehold/issuer';
 import {
@@ -10,23 +11,21 @@ import {
   type Vault,
   type VaultUnit,
 } from '@freehold/kernel';
-import type { BlobStore, IncidentSink, Keyring } from '@freehold/store';
+import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import { openArchive } from '../settings/archive-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { within } from '../within.ts';
 import { type BlobArchive, makeBlobArchive } from './blob-archive.ts';
 import { openKeyring } from './seal-keys.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
 
-/** How long a shutdown waits for attachments on their way to the archive; the engine waits as long for the rest. */
+/** The time that a shutdown waits for attachments on their way to the archive; the engine waits as long for the rest. */
 const FLUSH_MS = 5_000;
 
 export interface Storage {
   readonly engine: NodeEngine;
   readonly secrets: Secrets;
-  /** What secrets of tenants, and the keys of persons, are sealed under. */
+  /** Seals the secrets of tenants and the keys of persons. */
   readonly keyring: Keyring;
-  /** The keys of persons. */
   readonly vault: Vault;
   readonly vaultUnit: VaultUnit;
   readonly blobs: (scopeId: string) => BlobStore;
@@ -35,7 +34,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** Opens it. @throws SettingsError or PlatformError, with one sentence. */
+/** @throws SettingsError or PlatformError, with one sentence. */
 export async function openStorage(
   settings: Settings,
   { now, onIncident }: { readonly now: () => number; readonly onIncident: IncidentSink },
@@ -57,15 +56,7 @@ export async function openStorage(
       const { state, shippedAtMs } = engine.archiveStatus();
       return state !== 'refused' && shippedAtMs !== null;
     };
-    const blobArchive =
-      archive &&
-      makeBlobArchive({
-        archive,
-        storeOf,
-        now,
-        onIncident,
-        isOurs,
-      });
+    const blobArchive = archive && makeBlobArchive({ archive, storeOf, now, onIncident, isOurs });
     return {
       engine,
       secrets,
@@ -82,7 +73,7 @@ export async function openStorage(
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,
       close: async () => {
-        // Whatever does not arrive in time is sent after the next start.
+        // An attachment that does not arrive in time is sent after the next start.
         if (blobArchive) await within(FLUSH_MS, shipAll(engine, blobArchive));
         await engine.close();
       },
@@ -93,8 +84,39 @@ export async function openStorage(
   }
 }
 
-/** The databases first: they find out whose the archive is. Their failures are told by the engine. */
+/** Databases first, because they find out whose the archive is. The engine reports their failures. */
 async function shipAll(engine: NodeEngine, blobArchive: BlobArchive): Promise<void> {
   await engine.flushArchive().catch(() => undefined);
   await blobArchive.flush();
+}
+
+export interface TenantErasureOptions {
+  readonly engine: Engine & EngineTools;
+  readonly vaultUnit: VaultUnit;
+  /** Each application may have an identity directory for the tenant. */
+  readonly identityUnits: () => readonly IdentityDirectoryUnit[];
+}
+
+/**
+ * Returns the last step of the reap of a tenant, which may be repeated: it removes the sign-ins first, and then the keys,
+ * without which no sealed data opens.
+ */
+export function makeTenantErasure(options: TenantErasureOptions): (tenant: string) => Promise<void> {
+  const { engine, vaultUnit, identityUnits } = options;
+  return async (tenant) => {
+    for (const unit of identityUnits()) await engine.tools(unit, tenant).remove();
+    await engine.tools(vaultUnit, tenant).remove();
+    await engine.tools(ledgerUnit, tenant).remove();
+  };
+}
+
+/** Resolves with the promise's value, or with undefined once the time is over. Rejects as the promise does until then. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), ms);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

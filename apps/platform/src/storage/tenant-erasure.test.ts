@@ -1,4 +1,4 @@
-/** After the reap of a tenant nobody signs in there any more, and nothing that was sealed for it can be read. */
+/** After the reap of a tenant no person signs in there any more, and nothing that was sealed for it can be read. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { openNodeEngine } from '@freehold/engine-node';
 import { ledgerUnit, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { expect, test } from 'vitest';
-import { makeTenantErasure, type TenantErasureOptions } from './tenant-erasure.ts';
+import { makeTenantErasure, type TenantErasureOptions } from './storage.ts';
 
 test('spec C-03: the keys and the identity directory of one tenant go, and those of another stay', async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-erasure-'));
@@ -37,7 +37,7 @@ test('spec C-03: the keys and the identity directory of one tenant go, and those
   }
 });
 
-test('spec C-03: whoever signs in goes first: where that cannot be, the keys stay for the next try', async () => {
+test('spec C-03: sign-ins go first: where that fails, the keys stay for the next try', async () => {
   const sealing = makeKeyring(['the sealing key of these tests, long enough']);
   const [vaultUnit, identity] = [makeVaultUnit(sealing), makeIdentityDirectory({ sealing })];
   const removed: string[] = [];

@@ -1,10 +1,9 @@
-/** What can be done with customers. What events say about them is sealed for them, and goes with them. */
+/** The operations of customers. Their data in events is sealed under their key, and is erased with them. */
 import { pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
-import { definedOf } from '../change.ts';
-import { searchText } from '../text.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
+import { definedOf, searchText } from '../lib/text.ts';
 import { bindTo, subjectOfCustomer } from './person.ts';
 import { CUSTOMER_PREFIX, customerFields, customerId, customerOutput } from './schema.ts';
 import { insertCustomer, listCustomers, loadCustomer, requireCustomer, saveCustomer } from './store.ts';
@@ -91,7 +90,7 @@ export const customerOperations = {
   }),
 };
 
-/** How a customer is reached, as far as it was said. Remarks are nobody's to keep in a history. */
+/** The given contact details of a customer. Remarks are left out of histories. */
 function contactOf(fields: {
   readonly name?: string | undefined;
   readonly phone?: string | null | undefined;

@@ -1,8 +1,8 @@
 /** A customer on the wire. */
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { LANGUAGE_TAGS } from '../summaries/languages.ts';
-import { line, optionalText } from '../text.ts';
+import { LANGUAGE_TAGS } from '../lib/languages.ts';
+import { line, optionalText } from '../lib/text.ts';
 
 export const CUSTOMER_PREFIX = 'cus';
 export const customerId = idSchema(CUSTOMER_PREFIX);

@@ -1,8 +1,8 @@
 /** The SQL of customers, typed in and out. */
 import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { LanguageTag } from '../summaries/languages.ts';
-import { fold, searchPatterns } from '../text.ts';
+import type { LanguageTag } from '../lib/languages.ts';
+import { fold, searchPatterns } from '../lib/text.ts';
 import type { Customer } from './schema.ts';
 
 interface CustomerRow {

@@ -2,7 +2,7 @@
 import { fromTimestamp, timestamp } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
 import { orderSummary } from '../orders/schema.ts';
 import { ORDER_STATES, type OrderState } from '../orders/states.ts';
 import { countByState, countUnassigned, listOrders } from '../orders/store.ts';
@@ -21,7 +21,7 @@ export const dashboardOperations = {
     input: z.strictObject({ from: timestamp, to: timestamp }),
     output: z.object({
       counts,
-      unassigned: z.int().describe('Open orders that nobody is assigned to'),
+      unassigned: z.int().describe('Open orders without an assignee'),
       today: z.array(orderSummary),
     }),
     permission: 'order.list',

@@ -1,4 +1,4 @@
-/** What a piece of work costs: pure arithmetic in whole cents. */
+/** The price of a piece of work: pure arithmetic in whole cents. */
 import type { Rates } from '../rates/schema.ts';
 
 export interface InvoiceAmounts {

@@ -1,7 +1,6 @@
 /** An invoice on the wire. Amounts are whole cents, without tax: tax is added by the bookkeeping. */
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { orderId } from '../orders/schema.ts';
 
 /** Not `inv`: that is an invocation's. */
 export const INVOICE_PREFIX = 'bil';
@@ -13,7 +12,7 @@ export const invoiceOutput = z.object({
   id: invoiceId,
   number: z.int().nullable().describe('Given when it is issued, without gaps'),
   state: invoiceState,
-  order: z.object({ id: orderId, number: z.int(), title: z.string() }),
+  order: z.object({ id: idSchema('ord'), number: z.int(), title: z.string() }),
   customer: z.object({ id: z.string(), name: z.string() }),
   currency: z.string(),
   callOutCents: z.int(),

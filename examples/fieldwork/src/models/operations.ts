@@ -32,7 +32,7 @@ export const modelOperations = {
       if (countWaiting(ctx.sql, WAITING_MAX) >= WAITING_MAX)
         throw new PlatformError(
           'unavailable',
-          'The platform has not collected yet what earlier summaries took. Ask whoever runs it.',
+          'The platform has not collected yet what earlier summaries took. Ask its operator.',
           { reason: 'model_accounting_full' },
         );
       const call = ctx.newId(CALL_PREFIX);
@@ -72,7 +72,7 @@ function requireEntitled(ctx: OperationContext, access: 'all' | 'entitled'): num
   if (data) return data.quota;
   throw new PlatformError(
     'forbidden',
-    'Summaries are not among what this business has booked. Whoever runs the platform can add them.',
+    'Summaries are not among what this business has booked. The operator of the platform can add them.',
     { reason: 'model_not_entitled' },
   );
 }
@@ -88,7 +88,7 @@ function usedUp(nowMs: number): PlatformError {
   );
 }
 
-/** `2026-03`, of UTC: whoever runs the platform pays by that. */
+/** `2026-03`, of UTC: the operator of the platform pays by that. */
 function monthOf(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 7);
 }

@@ -1,11 +1,11 @@
-/** What is counted about language models: whether a call may be made, and what it took. */
+/** The counts of language models: whether a call may be made, and its tokens. */
 import { modelUsageLine } from '@freehold/contracts';
 import { z } from 'zod';
 
 export const CALL_PREFIX = 'mdl';
 export const callId = z.string().regex(/^mdl_[0-9a-z]{26}$/);
 
-/** Who may ask models: everybody, or tenants with the entitlement alone. */
+/** The tenants that may call models: all of them, or those with the entitlement alone. */
 export const modelAccess = z.enum(['all', 'entitled']);
 export type ModelAccess = z.infer<typeof modelAccess>;
 
@@ -23,8 +23,8 @@ export const accountInput = z.strictObject({
 });
 
 /**
- * What the platform's staff gives a tenant under the key `assistant`: its quota is tokens of a calendar month (UTC), null
- * where it is not said. Anything else is not understood, and gives nothing.
+ * The entitlement `assistant` of a tenant: its quota is tokens of a calendar month (UTC), null for no limit. Any other
+ * value is unknown, and permits nothing.
  */
 export const assistantEntitlement = z.looseObject({ quota: z.int().min(0).nullable() });
 export const ASSISTANT_ENTITLEMENT = 'assistant';

@@ -7,7 +7,7 @@ export interface OpenCall {
   readonly reserved: number;
 }
 
-/** What the calls of a month took, those under way with all that they can take. */
+/** The tokens of a month's calls; a call in progress counts with its maximum. */
 export function tokensOf(sql: SqlDatabase, month: string): number {
   return sql.get<{ tokens: number }>('SELECT tokens FROM model_months WHERE month = ?', month)?.tokens ?? 0;
 }
@@ -37,7 +37,7 @@ export function takeCall(sql: SqlDatabase, id: string): OpenCall | undefined {
   return call;
 }
 
-/** How many requests wait for the platform, up to a limit. Read from the spine, which is open to read. */
+/** The number of requests that wait for the platform, up to a limit. Read from the spine, which is open to read. */
 export function countWaiting(sql: SqlDatabase, limit: number): number {
   const row = sql.get<{ count: number }>(
     `SELECT count(*) AS count FROM (SELECT 1 FROM _spine_platform_requests WHERE status = 'pending' LIMIT ?)`,

@@ -9,10 +9,10 @@ import {
 } from '@freehold/contracts';
 import { type OperationContext, operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
 import { subjectOfOrder } from '../customers/person.ts';
 import { requireCustomer } from '../customers/store.ts';
-import { optionalText } from '../text.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
+import { optionalText } from '../lib/text.ts';
 import { answerOrder, orderEntity, VERB_PERMISSIONS } from './present.ts';
 import { NOTE_PREFIX, orderId, orderOutput } from './schema.ts';
 import { nextState, type OrderState, type OrderVerb, transitionRefusal } from './states.ts';
@@ -28,7 +28,7 @@ import {
   touchOrder,
 } from './store.ts';
 
-/** What an assignment lets a technician do with that one order. */
+/** The permissions that an assignment grants a technician for one order. */
 export const ASSIGNMENT_GRANTS = ['order.read', 'order.work', 'order.note'] as const;
 
 /** A day's work and then some: what is longer is a slip of the hand. */
@@ -82,7 +82,7 @@ export const orderLifecycle = {
     run: (ctx, { order, assignee }) => {
       requireNextState(loadOrder(ctx.sql, order), 'assign');
       if (!isTeammate(ctx.sql, assignee))
-        throw new PlatformError('not_found', 'Nobody on the team goes by this id.', {
+        throw new PlatformError('not_found', 'No member of the team has this id.', {
           reason: 'unknown_teammate',
         });
       if (loadAssignees(ctx.sql, order).includes(assignee))

@@ -3,14 +3,13 @@ import { cutPage, PlatformError, pageOf, pageQuery, principalId, toTimestamp } f
 import { operation } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
-import { definedOf } from '../change.ts';
 import { bindTo, subjectOfCustomer, subjectOfOrder } from '../customers/person.ts';
 import { customerId } from '../customers/schema.ts';
 import { requireCustomer } from '../customers/store.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
+import { definedOf, line, searchText } from '../lib/text.ts';
 import { siteId } from '../sites/schema.ts';
 import { loadSite } from '../sites/store.ts';
-import { line, searchText } from '../text.ts';
 import { requireNextState } from './lifecycle.ts';
 import { answerOrder, orderEntity, presentOrder, VERB_PERMISSIONS } from './present.ts';
 import {

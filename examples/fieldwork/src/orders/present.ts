@@ -9,7 +9,7 @@ import type { Order } from './schema.ts';
 import { nextState, ORDER_VERBS, type OrderVerb } from './states.ts';
 import { loadAssignees, loadOrder } from './store.ts';
 
-/** What each verb needs. The declarations of the operations read it here too. */
+/** The permission of each verb, for the declarations of the operations too. */
 export const VERB_PERMISSIONS = {
   update: 'order.plan',
   schedule: 'order.plan',
@@ -22,7 +22,7 @@ export const VERB_PERMISSIONS = {
   note: 'order.note',
 } as const satisfies Record<OrderVerb, string>;
 
-/** Verbs that write words about somebody: there is nobody any more once the customer is erased. */
+/** Verbs that write text about a person: they end with the erasure of the customer. */
 const ABOUT_THE_CUSTOMER: ReadonlySet<OrderVerb> = new Set(['update', 'note']);
 
 export const orderEntity = (order: string): EntityRef => ({ type: 'order', id: order });

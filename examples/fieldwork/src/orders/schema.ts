@@ -2,8 +2,8 @@
 import { actorId, idSchema, principalId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { customerId } from '../customers/schema.ts';
+import { line, optionalText } from '../lib/text.ts';
 import { siteId } from '../sites/schema.ts';
-import { line, optionalText } from '../text.ts';
 import { ORDER_STATES, ORDER_VERBS } from './states.ts';
 
 export const ORDER_PREFIX = 'ord';

@@ -26,7 +26,7 @@ export const TRANSITIONS: Readonly<Record<OrderVerb, Readonly<Partial<Record<Ord
   complete: { in_progress: 'done' },
   cancel: { draft: 'cancelled', scheduled: 'cancelled', in_progress: 'cancelled' },
   invoice: { done: 'invoiced' },
-  // What is worth remembering about an order does not end with it.
+  // Notes and files may be added in every state.
   note: {
     draft: 'draft',
     scheduled: 'scheduled',
@@ -64,7 +64,7 @@ const VERB_WORDS: Readonly<Record<OrderVerb, string>> = {
   note: 'take a note',
 };
 
-/** What to do first, where there is something that helps. */
+/** The step that helps first, where there is one. */
 const ADVICE: Readonly<Partial<Record<`${OrderVerb} ${OrderState}`, string>>> = {
   'start draft': 'Schedule it first.',
   'complete draft': 'Schedule it and start it first.',

@@ -9,7 +9,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
-import { fold, searchPatterns } from '../text.ts';
+import { fold, searchPatterns } from '../lib/text.ts';
 import type { OrderSummary } from './schema.ts';
 import type { OrderState } from './states.ts';
 
@@ -115,7 +115,10 @@ export function deleteAssignee(sql: SqlDatabase, order: string, principal: strin
   sql.run('DELETE FROM order_assignees WHERE order_id = ? AND principal = ?', order, principal);
 }
 
-/** Whether a principal is on the team: whoever holds a role in the scope is. Read from the spine, which is open to read. */
+/**
+ * Whether a principal is on the team: every holder of a role in the scope is. Read from the spine, which is open to
+ * read.
+ */
 export function isTeammate(sql: SqlDatabase, principal: string): boolean {
   return sql.get('SELECT 1 FROM _spine_assignments WHERE principal = ? LIMIT 1', principal) !== undefined;
 }
@@ -206,7 +209,7 @@ export function listOrders(sql: SqlDatabase, filter: OrderFilter): Page<OrderSum
   return cutPage(sql.all<SummaryRow>(text, ...params), filter.limit, key, presentSummary);
 }
 
-/** How many orders of the caller's reach are in each state. States without any are left out. */
+/** The number of orders per state, of those that the caller may see. States without orders are left out. */
 export function countByState(
   sql: SqlDatabase,
   reach: 'all' | readonly string[],
@@ -219,9 +222,9 @@ export function countByState(
       );
 }
 
-/** How many orders wait for somebody to do them. */
+/** The number of orders without an assignee. */
 export function countUnassigned(sql: SqlDatabase, reach: 'all' | readonly string[]): number {
-  // Who sees only what is assigned to him sees nothing that is assigned to nobody.
+  // A member who sees only assigned orders sees no unassigned one.
   if (reach !== 'all') return 0;
   const row = sql.get<{ count: number }>(
     `SELECT count(*) AS count FROM orders o WHERE o.state IN ('draft', 'scheduled', 'in_progress')

@@ -1,7 +1,7 @@
 /** Reading and changing what work is charged at. Drafts keep the rates they were made with. */
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
 import { ratesFields, ratesOutput } from './schema.ts';
 import { loadRates, saveRates } from './store.ts';
 

@@ -1,4 +1,4 @@
-/** What work is charged at, on the wire. Amounts are whole cents, without tax. */
+/** The rates of work, on the wire. Amounts are whole cents, without tax. */
 import { z } from 'zod';
 
 const CENTS_MAX = 10_000_000;

@@ -5,8 +5,8 @@
 import { pageOf, pageQuery } from '@freehold/contracts';
 import { type OperationContext, operation, type Schedule, type Subscription } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
-import { OFFICE } from '../manifest.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
+import { OFFICE } from '../lib/manifest.ts';
 import { orderId } from '../orders/schema.ts';
 import { loadOrder, type OrderRecord } from '../orders/store.ts';
 import { REMINDER_PREFIX, type ReminderKind, reminderId, reminderOutput } from './schema.ts';

@@ -1,4 +1,4 @@
-/** A reminder on the wire: something that waits, and nobody has to remember. */
+/** A reminder on the wire: an order that waits for a member. */
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { orderId } from '../orders/schema.ts';

@@ -75,7 +75,7 @@ export function listWaiting(
   return cutPage(rows, filter.limit, (row) => row.id, present);
 }
 
-/** Orders whose appointment is over although the work is not done, unless somebody was reminded since; oldest first. */
+/** Orders whose appointment is over without the work being done, unless a reminder was raised since; oldest first. */
 export function listOverdue(sql: SqlDatabase, nowMs: number, limit: number): string[] {
   return sql.all<{ id: string }>(OVERDUE_SQL, nowMs, limit).map(({ id }) => id);
 }

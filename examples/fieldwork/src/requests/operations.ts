@@ -5,10 +5,10 @@
 import { PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
 import { bindTo, subjectOfRequest } from '../customers/person.ts';
 import { CUSTOMER_PREFIX, customerId } from '../customers/schema.ts';
 import { insertCustomer } from '../customers/store.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
 import { orderId } from '../orders/schema.ts';
 import { REQUEST_PREFIX, requestFields, requestId, requestOutput } from './schema.ts';
 import { countRequests, insertRequest, listRequests, loadRequest, removeRequest } from './store.ts';

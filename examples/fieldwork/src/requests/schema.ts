@@ -1,12 +1,12 @@
 /** An appointment that a visitor of the trader's own web site asks for, on the wire. */
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { line, optionalText } from '../text.ts';
+import { line, optionalText } from '../lib/text.ts';
 
 export const REQUEST_PREFIX = 'req';
 export const requestId = idSchema(REQUEST_PREFIX);
 
-/** What a visitor writes. One way to reach them is needed. */
+/** The fields that a visitor fills in. One way to reach the visitor is required. */
 export const requestFields = {
   name: line(100).describe('Who asks'),
   phone: optionalText(50).default(null),

@@ -4,14 +4,14 @@ import { queryFields, textReader } from '@freehold/contracts/http';
 import { ATTACHMENT_BYTES_MAX } from '@freehold/kernel';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { authenticatedPrincipal } from './caller.ts';
-import { type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
+import { authenticatedPrincipal, requireNode } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { nameActors } from './people.ts';
 import { readOrder } from './records.ts';
 import { mountRoutes, readBody } from './routes.ts';
 import { type AttachmentEntry, type AttachmentList, noBody } from './wire.ts';
 
-/** What a browser may show within the page. Nothing that could carry a script: no SVG, no PDF, no page. */
+/** Types that a browser may show within the page. None can carry a script: no SVG, no PDF, no page. */
 const SHOWN_TYPES: ReadonlySet<string> = new Set([
   'image/jpeg',
   'image/png',
@@ -19,7 +19,7 @@ const SHOWN_TYPES: ReadonlySet<string> = new Set([
   'image/gif',
   'image/avif',
 ]);
-/** What a file is that nobody said anything about. */
+/** The type of a file without a declared one. */
 const ANY_TYPE = 'application/octet-stream';
 
 export function mountAttachments(app: Hono<FieldworkEnv>, services: Services): void {
@@ -85,7 +85,7 @@ async function download(services: Services, c: FieldworkContext): Promise<Respon
       'content-type': isShown ? record.mediaType : ANY_TYPE,
       'content-length': String(record.bytes),
       'content-disposition': `${isShown ? 'inline' : 'attachment'}; ${nameParameters(record.filename)}`,
-      // Somebody else's file: whatever is in it, it runs nothing and asks for nothing.
+      // A member's upload: whatever is in it may run nothing and load nothing.
       'content-security-policy': "default-src 'none'; sandbox",
       'cross-origin-resource-policy': 'same-origin',
     },
@@ -106,9 +106,8 @@ interface Place {
 }
 
 /**
- * The order that an address names, for whoever may see it.
- * @throws PlatformError as `readOrder` does; `immutable`, reason `customer_erased`: the photos go with the customer, and
- * until their bytes are gone they are nobody's to see.
+ * The order of an address, for a member who may see it. ⏎ @throws PlatformError as `readOrder` does; `immutable`,
+ * reason `customer_erased`: the photos are erased with the customer, and hidden until their bytes are gone.
  */
 async function attachTo(services: Services, c: FieldworkContext): Promise<Place> {
   const { id, customer } = await readOrder(services, c);

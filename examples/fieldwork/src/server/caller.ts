@@ -1,18 +1,87 @@
-/** From a request to a principal: who proves who is asking, and who that is to this business. */
-import { PlatformError, type PrincipalId } from '@freehold/contracts';
-import type { manifest } from '../manifest.ts';
-import { type Caller, type FieldworkContext, requireNode, type Services, scopeOf } from './env.ts';
-import { signInException } from './sign-in.ts';
+/** From a request to its instance, its caller and their operations; and the refusal of an anonymous caller. */
+import type { IdentityDirectory, IdentityDirectoryUnit } from '@freehold/auth';
+import { bearerChallenge, bearerErrorOf, protectedResourceMetadataUrl } from '@freehold/auth/resource-server';
+import {
+  PlatformError,
+  type PrincipalId,
+  problemDocument,
+  type ScopeId,
+  type TenantId,
+  toProblem,
+} from '@freehold/contracts';
+import type { ScopeHost, ScopeStub } from '@freehold/kernel';
+import type { OperationTable } from '@freehold/operations';
+import type { Engine } from '@freehold/store';
+import type { ListingStub } from '@freehold/vertical-host';
+import type { MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { manifest } from '../lib/manifest.ts';
+import { ASSIGNMENT_GRANTS } from '../orders/lifecycle.ts';
+import type { Caller, FieldworkContext, FieldworkEnv, Instance, Services, Tenants } from './env.ts';
+
+/** The page where signing in begins. */
+const LOGIN_PATH = '/api/auth/login';
+/** The number of scopes whose tenant is cached. */
+const KNOWN_MAX = 10_000;
+
+/** The instance that a request is for. @throws PlatformError `not_found` for a request that reached none. */
+export function requireNode(c: FieldworkContext): Instance {
+  const { node } = c.env;
+  if (!node)
+    throw new PlatformError('not_found', 'There is no application at this address.', {
+      reason: 'no_instance',
+    });
+  return { ...node, tenant: node.tenant as TenantId, scope: node.scope as ScopeId };
+}
+
+/** The origin of a request's instance, as browsers see it. */
+export function originOf(c: FieldworkContext): string {
+  return requireNode(c).origin;
+}
+
+/** The scope of a request. */
+export function scopeOf({ host }: Services, c: FieldworkContext): ScopeStub {
+  return host.scope(requireNode(c).scope);
+}
+
+/** The identity directory of a request's tenant. */
+export function directoryOf({ directory }: Services, c: FieldworkContext): IdentityDirectory {
+  return directory(requireNode(c).tenant);
+}
+
+/** Returns the identity directory of a tenant; with `create`, also of a new one. */
+export function makeDirectories(
+  engine: Pick<Engine, 'unit'>,
+  unit: IdentityDirectoryUnit,
+): Services['directory'] {
+  return (tenant, options) => engine.unit(unit, tenant, options);
+}
+
+/** A scope never changes its tenant, and asking it costs a call each time. */
+export function makeTenants(host: Pick<ScopeHost, 'scope'>): Tenants {
+  const known = new Map<string, TenantId>();
+  return {
+    of: async (scopeId) => {
+      const found = known.get(scopeId);
+      if (found !== undefined) return found;
+      const { tenantId } = await host.scope(scopeId).identify({});
+      if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value as string);
+      known.set(scopeId, tenantId);
+      return tenantId;
+    },
+    forget: ({ scopeId }) => void known.delete(scopeId),
+  };
+}
 
 /**
- * Who is asking, settled once a request. While the owner seat waits to be claimed, this is what claims it.
- * @throws PlatformError `not_found` when the scope is not this tenant's.
+ * The caller of a request, identified once. While the owner seat is unclaimed, this claims it. ⏎ @throws PlatformError
+ * `not_found` when the scope is not this tenant's.
  */
 export function callerOf(services: Services, c: FieldworkContext): Promise<Caller> {
   const known = c.get('caller') as Promise<Caller> | undefined;
   if (known) return known;
   const caller = resolveCaller(services, c);
-  // Whoever awaits it hears of a failure; a second listener must not make it an unhandled one.
+  // Callers that await it get the failure; this listener keeps it from being unhandled.
   caller.catch(() => undefined);
   c.set('caller', caller);
   return caller;
@@ -24,7 +93,7 @@ async function resolveCaller(services: Services, c: FieldworkContext): Promise<C
   // The router has said whose scope this is. If it were wrong, one tenant's people would walk into another's.
   if (tenantId !== tenant) throw new PlatformError('not_found', 'There is no application at this address.');
   const { signIn, subject, principal } = await services.signIn.recognise(c);
-  // Whoever refuses the caller later says how to sign in here.
+  // A later refusal names the way to sign in here.
   c.set('signIn', signIn);
   return { subject, principal };
 }
@@ -59,4 +128,53 @@ export async function requirePermission(
   const principal = await authenticatedPrincipal(services, c);
   await scopeOf(services, c).check({ principal, permission });
   return principal;
+}
+
+/**
+ * 401, with what there is to do about it: the address of the sign-in, for a page that decides itself whether to go
+ * there; or, where access tokens are taken, the challenge that says where they are made (RFC 6750, RFC 9728).
+ */
+export function signInException(c: FieldworkContext): HTTPException {
+  const error = new PlatformError('unauthenticated', 'Sign in first.');
+  const { headers } = problemDocument(error);
+  const takesTokens = c.get('signIn')?.mode === 'tokens';
+  if (takesTokens) headers.set('www-authenticate', challengeOf(c));
+  const body = { ...toProblem(error), ...(takesTokens ? {} : { loginUrl: `${LOGIN_PATH}?returnTo=%2F` }) };
+  return new HTTPException(401, {
+    message: error.message,
+    res: new Response(JSON.stringify(body), { status: 401, headers }),
+  });
+}
+
+function challengeOf(c: FieldworkContext): string {
+  return bearerChallenge({
+    resourceMetadata: protectedResourceMetadataUrl(requireNode(c).origin),
+    error: bearerErrorOf(c.req.raw.headers),
+  });
+}
+
+/** No browser may guess another content type than the declared one. */
+export const noSniffing: MiddlewareHandler<FieldworkEnv> = async (c, next) => {
+  await next();
+  c.header('x-content-type-options', 'nosniff');
+};
+
+/** Returns the operations of a request's scope as its caller, with the list of those that the caller may ever perform. */
+export function operationsFor(
+  services: Services,
+  table: OperationTable,
+): (c: FieldworkContext) => Promise<ListingStub> {
+  return async (c) => {
+    const principal = await authenticatedPrincipal(services, c);
+    const { scope, tenant } = requireNode(c);
+    return {
+      ...services.host.operations(scope, principal, tenant),
+      listable: async (names) => {
+        const { permissions } = await scopeOf(services, c).holdings({ principal });
+        // Any member may come to hold the permissions of an assignment, for one order.
+        const reachable = new Set<string | undefined>([...permissions, ...ASSIGNMENT_GRANTS]);
+        return names.filter((name) => reachable.has(table[name]?.permission));
+      },
+    };
+  };
 }

@@ -1,4 +1,4 @@
-/** What a request brings along, and what fieldwork is built from. */
+/** The environment of a request, and the dependencies of fieldwork. */
 
 import type { ApiDocs } from '@freehold/api-docs';
 import type {
@@ -8,17 +8,16 @@ import type {
   VerifiedSubject,
   VerifyingAuthProvider,
 } from '@freehold/auth';
-import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
-import type { ScopeHost, ScopeStub, Vault } from '@freehold/kernel';
+import type { PrincipalId, ScopeId, TenantId } from '@freehold/contracts';
+import type { ScopeHost, Vault } from '@freehold/kernel';
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
 import type { ModelHostOptions } from '@freehold/vertical-host/model';
 import type { Context } from 'hono';
-import type { Tenants } from './tenants.ts';
 
 /**
- * Whose request this is, as the router found out. It comes in beside the request, from code, and never from a
- * header: whoever could write it could choose a tenant.
+ * The instance of a request, from the router. It comes in beside the request, from code, and never from a header: a
+ * sender who could write it could choose a tenant.
  */
 export interface Node {
   readonly tenant: string;
@@ -34,7 +33,7 @@ export interface Node {
 export interface Bindings {
   /** Null for a request that reached no instance: only `/internal/*` is answered then. */
   readonly node: Node | null;
-  /** The network address of whoever asked, from the platform; null or absent when it is not known. */
+  /** The network address of the sender, from the platform; null or absent when it is not known. */
   readonly clientAddress?: string | null;
   readonly [binding: string]: unknown;
 }
@@ -70,7 +69,7 @@ export interface FieldworkDeps {
   readonly sealing?: Keyring;
   /** Where photos and documents lie. Without it, nothing can be attached (501). */
   readonly blobs?: (scopeId: string) => BlobStore;
-  /** Told of a scope in which something waits to be done: wake a `DeliveryRunner` with it. Default: nobody is told. */
+  /** Receives a scope in which work was enqueued: wake a `DeliveryRunner` with it. Default: none is called. */
   readonly onWork?: (scopeId: string) => void;
   /** The secret of `/internal/*`, or a list while one is replaced. Undefined closes it. */
   readonly platformSecret: PlatformSecret;
@@ -80,7 +79,7 @@ export interface FieldworkDeps {
   readonly random: (bytes: number) => Uint8Array;
   /** Fetches from issuers. Pass one that refuses private addresses where tenants choose their issuer. */
   readonly fetch: NonNullable<AuthRuntime['fetch']>;
-  /** Receives errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly onIncident: IncidentSink;
   /** Shows the API to people at `/api/docs`. Default: its document alone. */
   readonly docs?: ApiDocs;
@@ -90,9 +89,9 @@ export interface FieldworkDeps {
   readonly mailer?: Mailer;
   /** Reaches providers of language models, which the operator chose. Default: the global one. */
   readonly modelFetch?: ModelHostOptions['fetch'];
-  /** How people sign in where the platform delivered no choice at provision. Default: not at all, until it does. */
+  /** The issuer for instances to which the platform delivered no choice. Default: no sign-in until it does. */
   readonly defaultIdentity?: { readonly issuer: string; readonly clientId: string };
-  /** What else the relying party may be told; its clock, network and randomness are those above. */
+  /** Other settings of the relying party; its clock, network and randomness are those above. */
   readonly auth?: Omit<AuthRuntime, 'fetch' | 'now' | 'random'>;
 }
 
@@ -102,10 +101,17 @@ export interface Instance extends Node {
   readonly scope: ScopeId;
 }
 
+export interface Tenants {
+  /** Whose scope it is, as the scope itself says. Rejects with `not_found` for one that is not there. */
+  of(scopeId: string): Promise<TenantId>;
+  /** Forgets a scope that is deleted. */
+  forget(scope: { readonly scopeId: string }): void;
+}
+
 /** The parts that the routes share. */
 export interface Services {
   readonly deps: FieldworkDeps;
-  /** How failures are answered and recorded. */
+  /** The answer to and record of failures. */
   readonly problems: ProblemOptions;
   readonly host: ScopeHost;
   /** A tenant's identity directory. `create` is for provisioning alone. */
@@ -115,7 +121,7 @@ export interface Services {
 }
 
 export interface SignIns {
-  /** How people sign in at a request's instance. @throws HTTPException when that is not set up. */
+  /** The sign-in of a request's instance. @throws HTTPException when it is not set up. */
   (c: FieldworkContext): Promise<SignIn>;
   /** The same, with who is asking: one question to the tenant's directory where nothing changed. */
   recognise(c: FieldworkContext): Promise<Recognition>;
@@ -127,7 +133,7 @@ export interface Recognition extends Caller {
   readonly signIn: SignIn;
 }
 
-/** How people sign in at one instance. */
+/** The sign-in of one instance. */
 export interface SignIn {
   /** At an issuer; with accounts of the tenant's own directory; or not here at all, by presenting a token. */
   readonly mode: 'hosted' | 'directory' | 'tokens';
@@ -140,30 +146,10 @@ export interface SignIn {
   handle(request: Request, client: { readonly clientAddress: string | null }): Promise<Response>;
 }
 
-/** Who is asking. */
+/** The caller of a request. */
 export interface Caller {
-  /** Null for nobody. */
+  /** Null for an anonymous caller. */
   readonly subject: VerifiedSubject | null;
   /** Null for a stranger. */
   readonly principal: PrincipalId | null;
-}
-
-/** The instance that a request is for. @throws PlatformError `not_found` for a request that reached none. */
-export function requireNode(c: FieldworkContext): Instance {
-  const { node } = c.env;
-  if (!node)
-    throw new PlatformError('not_found', 'There is no application at this address.', {
-      reason: 'no_instance',
-    });
-  return { ...node, tenant: node.tenant as TenantId, scope: node.scope as ScopeId };
-}
-
-/** The scope of a request. */
-export function scopeOf({ host }: Services, c: FieldworkContext): ScopeStub {
-  return host.scope(requireNode(c).scope);
-}
-
-/** The identity directory of a request's tenant. */
-export function directoryOf({ directory }: Services, c: FieldworkContext): IdentityDirectory {
-  return directory(requireNode(c).tenant);
 }

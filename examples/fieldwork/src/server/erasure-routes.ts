@@ -5,8 +5,8 @@
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
-import { requirePermission } from './caller.ts';
-import { type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
+import { requireNode, requirePermission } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { invokeAsCaller, readCustomer } from './records.ts';
 import { mountRoutes, readBody } from './routes.ts';
 import { type erasedResponse, noBody } from './wire.ts';
@@ -24,7 +24,7 @@ async function eraseOne(services: Services, c: FieldworkContext): Promise<Respon
   if (erasedAt === null && openOrders > 0)
     throw new PlatformError(
       'conflict',
-      'This customer has open orders. Invoice or cancel them first: nobody would know whose they are.',
+      'This customer has open orders. Invoice or cancel them first: afterwards their customer is unknown.',
       { reason: 'open_orders' },
     );
   const { tenant: tenantId, scope: scopeId } = requireNode(c);

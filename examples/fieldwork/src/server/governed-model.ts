@@ -2,6 +2,7 @@
  * One call of a language model between two invocations: it is admitted by one, and what it took is written down by the
  * other, whatever became of it (spec 4.8: resolve, guard, run, line, record). No transaction waits for a provider.
  */
+
 import {
   createModelHost,
   type ModelAnswer,
@@ -10,9 +11,10 @@ import {
   type ModelTextStream,
   type ModelUsageLine,
 } from '@freehold/vertical-host/model';
-import { ASSISTANT, manifest } from '../manifest.ts';
+import { ASSISTANT, manifest } from '../lib/manifest.ts';
 import { modelOperations } from '../models/operations.ts';
-import { type FieldworkContext, requireNode, type Services } from './env.ts';
+import { requireNode } from './caller.ts';
+import type { FieldworkContext, Services } from './env.ts';
 import type { ModelSettings } from './model-settings.ts';
 import { takingWholeAnswers } from './whole-answers.ts';
 
@@ -74,7 +76,7 @@ export function governedModel(
     stream: async (request) => {
       try {
         const stream = await host.stream(requestOf(request));
-        // Whoever leaves before anything was spent leaves no line either.
+        // A reader who leaves before any tokens were spent leaves no line.
         const over = () => account(null);
         stream.end
           .then(over, over)

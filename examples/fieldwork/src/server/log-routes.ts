@@ -1,4 +1,6 @@
-/** What happened: the story of one order or customer for those who may see it; refused attempts and sign-ins for the owner. */
+/**
+ * Logs: the history of one order or customer for members who may see it; refused attempts and sign-ins for the owner.
+ */
 import type { IdentityEvent } from '@freehold/auth';
 import {
   type EntityRef,
@@ -11,16 +13,9 @@ import {
 } from '@freehold/contracts';
 import { queryFields, textReader } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
-import { manifest, type PermissionKey } from '../manifest.ts';
-import { requirePermission } from './caller.ts';
-import {
-  directoryOf,
-  type FieldworkContext,
-  type FieldworkEnv,
-  requireNode,
-  type Services,
-  scopeOf,
-} from './env.ts';
+import { manifest, type PermissionKey } from '../lib/manifest.ts';
+import { directoryOf, requireNode, requirePermission, scopeOf } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { nameActors } from './people.ts';
 import { readCustomer, readOrder } from './records.ts';
 import { mountRoutes, readPage } from './routes.ts';
@@ -33,7 +28,7 @@ import {
   kindOfIdentityEvent,
 } from './wire.ts';
 
-/** How many pages of events one request looks through for those of a kind. What is older comes with the next. */
+/** The pages of events that one request searches for a kind. Older ones come with the next request. */
 const PAGES_SCANNED_MAX = 5;
 
 export function mountLogs(app: Hono<FieldworkEnv>, services: Services): void {
@@ -47,7 +42,7 @@ export function mountLogs(app: Hono<FieldworkEnv>, services: Services): void {
 
 async function orderHistory(services: Services, c: FieldworkContext): Promise<Response> {
   const query = readPage(c);
-  // Whoever may read the order may read its story; a refusal is recorded like any other.
+  // A member who may read the order may read its history; a refusal is recorded like any other.
   const { id } = await readOrder(services, c);
   return storyOf(services, c, { type: 'order', id, ...query });
 }
@@ -162,7 +157,7 @@ async function listOfKind(
   return { items, nextCursor: cursor ?? null };
 }
 
-/** Who the subjects of events are by now: somebody signs in before they are anybody here. */
+/** The present principals of events' subjects: a person signs in before becoming a member. */
 async function principalsNow(
   services: Services,
   c: FieldworkContext,
@@ -186,7 +181,7 @@ async function principalsNow(
 
 type Subject = NonNullable<IdentityEvent['subject']>;
 
-/** Whom an event says it happened to. A refused invite names the principal it is for, not whoever tried it. */
+/** The person that an event is about. A refused invite names the principal it is for, not the person who tried it. */
 function personOf({ type, principal }: IdentityEvent): string | null {
   return type === 'invite_refused' ? null : principal;
 }
@@ -196,7 +191,10 @@ function keyOf(subject: Subject | null): string {
   return subject === null ? '' : JSON.stringify([subject.issuer, subject.sub]);
 }
 
-/** What an event may tell beyond its type. Anything else stays in the directory until it is known to be harmless. */
+/**
+ * The fields of an event that may be shown beside its type. Others stay in the directory until they are known to be
+ * harmless.
+ */
 const SHOWN_DETAILS: ReadonlySet<string> = new Set([
   'by',
   'changed',

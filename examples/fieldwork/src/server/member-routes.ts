@@ -1,17 +1,10 @@
-/** The team: who is on it, in which role, and taking somebody off it. */
+/** The team: its members, their roles, and the removal of a member. */
 import type { Member } from '@freehold/auth';
 import { PlatformError, type PrincipalId, parseInput, principalId, toTimestamp } from '@freehold/contracts';
 import type { Hono } from 'hono';
-import { manifest, type RoleKey } from '../manifest.ts';
-import { requirePermission } from './caller.ts';
-import {
-  directoryOf,
-  type FieldworkContext,
-  type FieldworkEnv,
-  requireNode,
-  type Services,
-  scopeOf,
-} from './env.ts';
+import { manifest, type RoleKey } from '../lib/manifest.ts';
+import { directoryOf, requireNode, requirePermission, scopeOf } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { loadMembers } from './people.ts';
 import { mountRoutes, readBody, readPage } from './routes.ts';
 import { changeRoleBody, type MemberRecord, noBody } from './wire.ts';
@@ -37,7 +30,7 @@ async function listMembers(services: Services, c: FieldworkContext): Promise<Res
   const present = (member: Member): MemberRecord => ({
     principal: member.principal,
     name: member.name,
-    // Teammates need a name to assign work to; an address is for whoever keeps the team.
+    // Teammates need names to assign work; addresses are for the manager of the team.
     email: manages || member.principal === you ? member.email : null,
     roles: assignments.filter((each) => each.principal === member.principal).map((each) => each.role),
     owner: member.owner,
@@ -79,9 +72,13 @@ async function requireChangeable(
   if (!member)
     throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
   if (member.owner)
-    throw new PlatformError('conflict', 'The owner stays the owner: nobody would be left in charge.', {
-      reason: 'last_owner',
-    });
+    throw new PlatformError(
+      'conflict',
+      'The owner stays the owner: otherwise the business would have none.',
+      {
+        reason: 'last_owner',
+      },
+    );
   if (principal === by)
     throw new PlatformError('conflict', 'You cannot change your own membership. Ask another owner.', {
       reason: 'own_membership',

@@ -1,13 +1,13 @@
 /**
- * Why no summary came, in the words of somebody who has never heard of providers and tokens: what happened, and what to
- * do now. The codes and reasons stay those of the model host.
+ * Refusals of a summary, for a person who knows nothing of providers and tokens: what happened, and what to do. The
+ * codes and reasons stay those of the model host.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { ModelRefusal } from '@freehold/vertical-host/model';
 
-const TELL = 'Tell whoever runs this platform';
+const TELL = 'Tell the operator of this platform';
 
-const WORDS: Readonly<Partial<Record<ModelRefusal, string>>> = {
+const MESSAGES: Readonly<Partial<Record<ModelRefusal, string>>> = {
   model_unknown: `The provider does not have the language model that is named here. ${TELL}.`,
   model_credentials: `The language model does not accept the key of this platform. ${TELL}.`,
   model_quota: `The account of this platform at the provider of the language model is used up. ${TELL}.`,
@@ -22,7 +22,7 @@ const WORDS: Readonly<Partial<Record<ModelRefusal, string>>> = {
   model_failed: `Asking the language model failed. Try again later. ${TELL} if it stays like this.`,
 };
 
-/** Those that only the operator can do something about, who learns of them by nobody else. */
+/** Failures that only the operator can repair, and would not learn of otherwise. */
 const FOR_OPERATOR: ReadonlySet<string | undefined> = new Set([
   'model_unknown',
   'model_credentials',
@@ -30,11 +30,11 @@ const FOR_OPERATOR: ReadonlySet<string | undefined> = new Set([
   'model_request',
 ] satisfies ModelRefusal[]);
 
-/** The same failure in words for people; what is none of the model host's is given back as it is. */
+/** The same failure in words for people; other errors are returned unchanged. */
 export function inPlainWords(failure: unknown): unknown {
   if (!(failure instanceof PlatformError)) return failure;
   const { code, reason, headers } = failure;
-  const words = isRefusal(reason) ? WORDS[reason] : undefined;
+  const words = isRefusal(reason) ? MESSAGES[reason] : undefined;
   if (words === undefined || reason === undefined) return failure;
   return new PlatformError(code, words, {
     reason,
@@ -43,11 +43,11 @@ export function inPlainWords(failure: unknown): unknown {
   });
 }
 
-/** Whether the operator should hear of a failure: nobody expected it, or nobody else can put it right. */
+/** Whether the operator should hear of a failure: it is unexpected, or only the operator can repair it. */
 export function isForOperator(failure: unknown): boolean {
   return !(failure instanceof PlatformError) || FOR_OPERATOR.has(failure.reason);
 }
 
 function isRefusal(reason: string | undefined): reason is ModelRefusal {
-  return reason !== undefined && Object.hasOwn(WORDS, reason);
+  return reason !== undefined && Object.hasOwn(MESSAGES, reason);
 }

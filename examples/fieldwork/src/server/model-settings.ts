@@ -11,13 +11,13 @@ import {
   type RateCard,
 } from '@freehold/vertical-host/model';
 import { z } from 'zod';
-import { manifest } from '../manifest.ts';
+import { manifest } from '../lib/manifest.ts';
 import { type ModelAccess, modelAccess } from '../models/schema.ts';
 
 type Texts = Readonly<Record<string, unknown>>;
 
-/** Who sets what is missing, in the words of somebody who only uses the application. */
-const OPERATOR = 'whoever runs this platform';
+/** The person who sets what is missing, for a member to read. */
+const OPERATOR = 'the operator of this platform';
 
 export interface ModelSettings {
   readonly spec: string;
@@ -102,7 +102,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...Object.values(MODEL_FACTORIES).flatMap(({ variables }) => variables.map(({ name }) => name)),
 ]);
 
-/** Asks nobody: it is what a host says about its settings. */
+/** Makes no request: it is a model host's report on its settings. */
 function statusOf(spec: string, env: Texts) {
   return createModelHost({ env, guard: () => undefined, record: () => undefined }).status(spec);
 }

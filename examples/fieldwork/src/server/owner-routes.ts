@@ -1,20 +1,12 @@
-/** The door: who is there, signing in and out, and the link that makes somebody the owner. */
+/** The caller's own account: `/api/me`, signing in and out, and the link that makes a person the owner. */
 import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
-import { manifest, type RoleKey } from '../manifest.ts';
-import { callerOf } from './caller.ts';
-import {
-  directoryOf,
-  type FieldworkContext,
-  type FieldworkEnv,
-  requireNode,
-  type Services,
-  scopeOf,
-} from './env.ts';
+import { manifest, type RoleKey } from '../lib/manifest.ts';
+import { callerOf, directoryOf, requireNode, scopeOf, signInException } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { mountRoutes, readBody } from './routes.ts';
-import { signInException } from './sign-in.ts';
 import { claimBody, type Me, type meResponse } from './wire.ts';
 
 export function mountOwner(app: Hono<FieldworkEnv>, services: Services): void {
@@ -87,7 +79,7 @@ async function describeCaller(services: Services, c: FieldworkContext): Promise<
   };
 }
 
-/** An instance to which nothing was ever delivered has no seat that is known: nobody can claim it. */
+/** An instance without delivered settings has no known seat, so that it cannot be claimed. */
 async function seatOf(services: Services, c: FieldworkContext) {
   try {
     return await directoryOf(services, c).ownerSeat({ scopeId: requireNode(c).scope });

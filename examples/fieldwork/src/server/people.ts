@@ -1,7 +1,9 @@
 /** The names behind principals, as the tenant's identity directory knows them now. */
+
 import type { Member } from '@freehold/auth';
-import { manifest } from '../manifest.ts';
-import { directoryOf, type FieldworkContext, requireNode, type Services } from './env.ts';
+import { manifest } from '../lib/manifest.ts';
+import { directoryOf, requireNode } from './caller.ts';
+import type { FieldworkContext, Services } from './env.ts';
 
 const PAGE = 200;
 
@@ -26,10 +28,10 @@ export async function loadMembers(
   return members;
 }
 
-/** How many the directory names at a time. */
+/** The number of principals that the directory names at a time. */
 const NAMES_MAX = 200;
 
-/** Somebody in a log: a name where one is known. */
+/** A person in a log, with a name where one is known. */
 export interface Actor {
   readonly principal: string;
   readonly name: string | null;
@@ -52,7 +54,7 @@ export async function nameActors(
       scopeId,
       principals: people.slice(at, at + NAMES_MAX),
     });
-    // The address of an invite is nobody's name yet: whoever accepts it may be somebody else.
+    // The address of an invite is no member's name: another person may accept it.
     for (const { principal, name, email, state } of items)
       names.set(principal, name ?? (state === 'invited' ? null : email));
   }

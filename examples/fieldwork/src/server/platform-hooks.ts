@@ -1,9 +1,9 @@
-/** What the platform asks of this vertical beyond the scopes themselves: owner seats and delivered settings. */
+/** The hooks of the management contract: owner seats and delivered settings. */
 import { IDENTITY_CHOICE_KEY } from '@freehold/auth';
 import { type EnvSpec, PlatformError, type ScopeRef, toTimestamp } from '@freehold/contracts';
 import { RETENTION_SETTING, type ScopeHost } from '@freehold/kernel';
 import type { PlatformSurfaceDeps } from '@freehold/vertical-host';
-import { manifest } from '../manifest.ts';
+import { manifest } from '../lib/manifest.ts';
 import type { Bindings, Services } from './env.ts';
 
 /** The dependencies of `mountPlatformSurface`, every hook included. */
@@ -53,7 +53,7 @@ export function platformSurface({
       const scope = host.scope(scopeId);
       const role = manifest.ownerRole;
       const { url, invite } = await tenant.mintOwnerRecovery({ scopeId, role, ...asked });
-      // Nobody has the link before its principal has the role. Where this is cut short, the next call makes it good.
+      // The link is handed out only after its principal has the role. After an interruption, the next call repairs it.
       await scope.assignRole({ principal: invite.principal, role, by: 'platform' });
       return { url, expiresAt: toTimestamp(invite.expiresAtMs) };
     },
@@ -65,12 +65,12 @@ export function platformSurface({
     },
 
     onProvision: async ({ request: { tenantId, scopeId } }) => {
-      // A new instance has schedules, and nobody has looked at them yet.
+      // A new instance has schedules, and no round of work has looked at them yet.
       deps.onWork?.(scopeId);
       const { defaultIdentity } = deps;
       if (!defaultIdentity) return;
       const tenant = directory(tenantId);
-      // What the platform delivered is never overwritten by what is only a default.
+      // A default never overwrites a delivered setting.
       if (Object.hasOwn(await tenant.getConfig({ scopeId }), IDENTITY_CHOICE_KEY)) return;
       const choice = JSON.stringify({ mode: 'oidc', ...defaultIdentity });
       await tenant.putConfig({ scopeId, config: { [IDENTITY_CHOICE_KEY]: choice } });
@@ -92,7 +92,7 @@ async function requireOwner(host: ScopeHost, { tenantId, scopeId }: ScopeRef): P
     throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
 }
 
-/** What the scope itself is told: settings that are declared and no secret, and how long it keeps what happened. */
+/** The settings for the scope itself: declared ones that are no secrets, and how long it stores its history. */
 function projected(config: Readonly<Record<string, string | null>>): Record<string, string> {
   const declared: EnvSpec = manifest.env;
   return Object.fromEntries(

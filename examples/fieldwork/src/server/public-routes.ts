@@ -1,9 +1,14 @@
-/** What the trader's own web site reaches: the script of the appointment form, and what the form asks (spec 4.6). */
+/**
+ * The public surface for the trader's own web site: the script of the appointment form, and the form's requests (spec
+ * 4.6).
+ */
+
 import { makePublicActor, mountPublicSurface, mountWidgetScript } from '@freehold/vertical-host';
 import type { Hono } from 'hono';
-import { BOOKING } from '../manifest.ts';
+import { BOOKING } from '../lib/manifest.ts';
 import { widgetOutput } from '../widget/schema.ts';
-import { type FieldworkContext, type FieldworkEnv, requireNode, type Services, scopeOf } from './env.ts';
+import { requireNode, scopeOf } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 
 /** Where the script is, among the built pages and on the web. */
 const SCRIPT_PATH = '/embed/appointments.js';

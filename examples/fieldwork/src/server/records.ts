@@ -1,8 +1,8 @@
 /** The record that an address names, read as the caller may read it: for what is around a record and no operation. */
 import type { z } from 'zod';
-import type { operations } from '../operations.ts';
-import { authenticatedPrincipal } from './caller.ts';
-import { type FieldworkContext, requireNode, type Services } from './env.ts';
+import type { operations } from '../vertical/operations.ts';
+import { authenticatedPrincipal, requireNode } from './caller.ts';
+import type { FieldworkContext, Services } from './env.ts';
 
 type Output<Name extends keyof typeof operations> = z.output<(typeof operations)[Name]['output']>;
 
@@ -18,7 +18,7 @@ export async function readCustomer(services: Services, c: FieldworkContext): Pro
   return (await invokeAsCaller(services, c, 'customer/get', { customer })) as Output<'customer/get'>;
 }
 
-/** Runs an operation as whoever is asking, and answers its output. */
+/** Runs an operation as the caller, and returns its output. */
 export async function invokeAsCaller(
   services: Services,
   c: FieldworkContext,

@@ -1,4 +1,5 @@
 /** A small table of routes: a path that is known answers every other method with 405, and input is judged first. */
+
 import { pageQuery, parseInput } from '@freehold/contracts';
 import {
   answerOtherMethod,
@@ -9,7 +10,8 @@ import {
 } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { type FieldworkContext, type FieldworkEnv, requireNode } from './env.ts';
+import { requireNode } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv } from './env.ts';
 
 /** The bodies of these routes are a few words. */
 const BODY_BYTES_MAX = 16 * 1_024;

@@ -1,12 +1,11 @@
-/** One's own sessions: where somebody is signed in, and ending that there. A member's and a stranger's alike. */
+/** The caller's own sessions: the list of them, and ending one. For members and non-members alike. */
 import type { VerifiedSubject } from '@freehold/auth';
 import { PlatformError, parseInput, toTimestamp } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { callerOf } from './caller.ts';
-import { directoryOf, type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
+import { callerOf, directoryOf, requireNode, signInException } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { mountRoutes, readBody } from './routes.ts';
-import { signInException } from './sign-in.ts';
 import { type endedOthersResponse, noBody, type SessionRecord, type sessionsResponse } from './wire.ts';
 
 /** Mounts the routes. An id names a session of the caller alone: to anybody else it is as unknown as none. */
@@ -21,7 +20,7 @@ export function mountSessions(app: Hono<FieldworkEnv>, services: Services): void
 
 async function listSessions(services: Services, c: FieldworkContext): Promise<Response> {
   const { issuer, sub, session } = await requireSubject(services, c);
-  // A token stands for no browser, and whoever holds one need not learn where its subject is signed in.
+  // A token stands for no browser, and its bearer need not learn of its subject's sessions.
   if (!session) return c.json({ items: [] });
   const { items } = await directoryOf(services, c).listSessions({ issuer, sub });
   const { scope } = requireNode(c);
@@ -44,7 +43,7 @@ async function endOne(services: Services, c: FieldworkContext): Promise<Response
   const { issuer, sub } = await requireSession(services, c);
   await readBody(c, noBody);
   const id = parseInput('The address', sessionId, c.req.param('id'));
-  // The directory looks whose it is: one of somebody else is as unknown as none.
+  // The directory checks the owner of the session: another's session is as unknown as none.
   await directoryOf(services, c).endOwnSession({ issuer, sub, sid: id });
   return c.json({});
 }
@@ -85,7 +84,7 @@ async function requireSession(
 ): Promise<VerifiedSubject & Required<Pick<VerifiedSubject, 'session'>>> {
   const { session, ...subject } = await requireSubject(services, c);
   if (!session)
-    throw new PlatformError('forbidden', 'Sessions are ended by somebody who is signed in with a browser.', {
+    throw new PlatformError('forbidden', 'Sign in with a browser to end sessions.', {
       reason: 'no_session',
     });
   return { ...subject, session };

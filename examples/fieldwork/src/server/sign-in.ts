@@ -1,6 +1,6 @@
 /**
- * How people sign in at one instance. A delivered choice counts first, then the resolved settings: an issuer whose
- * access tokens are taken, or accounts that the tenant's own directory keeps.
+ * The sign-in of one instance. A delivered choice counts first, then the resolved settings: an issuer whose access
+ * tokens are accepted, or accounts of the tenant's own directory.
  */
 import {
   AuthConfigError,
@@ -16,23 +16,13 @@ import {
   recogniseCaller,
   type VerifyingAuthProvider,
 } from '@freehold/auth';
-import { bearerChallenge, bearerErrorOf, protectedResourceMetadataUrl } from '@freehold/auth/resource-server';
-import { PlatformError, problemDocument, toProblem } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import { HTTPException } from 'hono/http-exception';
-import { manifest } from '../manifest.ts';
-import {
-  type FieldworkContext,
-  type FieldworkDeps,
-  type Instance,
-  requireNode,
-  type Services,
-  type SignIn,
-  type SignIns,
-} from './env.ts';
+import { manifest } from '../lib/manifest.ts';
+import { requireNode } from './caller.ts';
+import type { FieldworkContext, FieldworkDeps, Instance, Services, SignIn, SignIns } from './env.ts';
 
-/** Where signing in begins, where there are pages for it. */
-const LOGIN_PATH = '/api/auth/login';
 /** Where the holder of an account of the directory changes what it signs in with. */
 const SECURITY_PATH = '/api/auth/security';
 /** The longest name that the pages of the directory show. */
@@ -50,7 +40,7 @@ export function makeSignIns(
   const runtime: AuthRuntime = {
     onError: '/',
     backchannelLogout: true,
-    // Whoever changed their mind, or came back late, is no incident; an issuer that fails is.
+    // A person who cancels or comes back late is no incident; a failing issuer is.
     onFailure: (error) => {
       if (error.status >= 500)
         deps.onIncident(error, { kind: manifest.slug, key: error.code, method: 'sign-in' });
@@ -139,7 +129,7 @@ export function makeSignIns(
         headers: c.req.raw.headers,
         signInOf: (auth) => signInOf(c, auth),
       }),
-    // What was made from a configuration goes with it.
+    // Forgets the cached sign-in together with its configuration.
     forget: (scope: { scopeId: string }) => cache?.find.forget(scope),
   });
 }
@@ -161,29 +151,6 @@ function directorySignIn(provider: DirectoryAuthProvider, settings: InstanceAuth
     handle: (request, { clientAddress }) =>
       provider.handle(request, clientAddress === null ? {} : { clientAddress }),
   };
-}
-
-/**
- * 401, with what there is to do about it: the address of the sign-in, for a page that decides itself whether to go
- * there; or, where access tokens are taken, the challenge that says where they are made (RFC 6750, RFC 9728).
- */
-export function signInException(c: FieldworkContext): HTTPException {
-  const error = new PlatformError('unauthenticated', 'Sign in first.');
-  const { headers } = problemDocument(error);
-  const takesTokens = c.get('signIn')?.mode === 'tokens';
-  if (takesTokens) headers.set('www-authenticate', challengeOf(c));
-  const body = { ...toProblem(error), ...(takesTokens ? {} : { loginUrl: `${LOGIN_PATH}?returnTo=%2F` }) };
-  return new HTTPException(401, {
-    message: error.message,
-    res: new Response(JSON.stringify(body), { status: 401, headers }),
-  });
-}
-
-function challengeOf(c: FieldworkContext): string {
-  return bearerChallenge({
-    resourceMetadata: protectedResourceMetadataUrl(requireNode(c).origin),
-    error: bearerErrorOf(c.req.raw.headers),
-  });
 }
 
 /** A sign-in that is not set up, as the framework's exception with the status and the words of the error (spec 7.3). */

@@ -2,12 +2,13 @@
  * The summary of an order for its customer, written by a language model. It is a route and no operation because a model
  * takes its time: the story is read by one invocation, and what the answer took is written down by another.
  */
+
 import { PlatformError, publicError, toProblem } from '@freehold/contracts';
 import type { ModelTextStream } from '@freehold/vertical-host/model';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
-import { manifest } from '../manifest.ts';
-import { APP_LANGUAGE } from '../summaries/languages.ts';
+import { APP_LANGUAGE } from '../lib/languages.ts';
+import { manifest } from '../lib/manifest.ts';
 import { promptFor, systemFor } from '../summaries/prompt.ts';
 import {
   type OrderStory,
@@ -17,7 +18,8 @@ import {
   summaryBody,
   type summaryResponse,
 } from '../summaries/schema.ts';
-import { type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
+import { requireNode } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { governedModel } from './governed-model.ts';
 import { inPlainWords, isForOperator } from './model-refusals.ts';
 import { type ModelSettings, readModelSettings } from './model-settings.ts';
@@ -26,7 +28,7 @@ import { mountRoutes, readBody } from './routes.ts';
 
 /** Six sentences, and what a model may think before it writes them. */
 const OUTPUT_TOKENS_MAX = 1_500;
-/** What a line of usage says the call was for. */
+/** The operation in a usage line. */
 const OPERATION = 'order/summarise';
 const EVENT_STREAM = 'text/event-stream';
 
@@ -63,9 +65,9 @@ async function write(services: Services, c: FieldworkContext): Promise<Response>
     signal,
   };
   const told = (failure: unknown): PlatformError => {
-    // Nobody is there any more to be told, and nothing else went wrong.
+    // The reader is gone, and there is no other failure.
     if (signal.aborted && failure === signal.reason)
-      return new PlatformError('unavailable', 'Nobody waits for this summary.');
+      return new PlatformError('unavailable', 'The reader of this summary has left.');
     if (isForOperator(failure))
       deps.onIncident(failure, { kind: manifest.slug, key: requireNode(c).scope, method: OPERATION });
     return publicError(inPlainWords(failure));
@@ -117,12 +119,12 @@ function eventsOf(
     {
       async pull(controller) {
         const message = await next();
-        // Whoever left while it was on its way has closed the stream.
+        // A reader who left meanwhile has closed the stream.
         if (left) return;
         controller.enqueue(event(message));
         if (message.type !== 'text') controller.close();
       },
-      // Whoever does not read on is not written for.
+      // Nothing is generated for a reader who has left.
       cancel: (reason) => {
         left = true;
         return reader.cancel(reason).catch((failure: unknown) => void told(failure));

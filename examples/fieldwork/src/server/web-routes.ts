@@ -1,10 +1,12 @@
 /** The pages: built files with the caching that fits them, and the one page for every address of the application. */
+
 import { PlatformError } from '@freehold/contracts';
 import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
-import { type FieldworkContext, type FieldworkEnv, requireNode, type WebFile, type WebFiles } from './env.ts';
+import { requireNode } from './caller.ts';
+import type { FieldworkContext, FieldworkEnv, WebFile, WebFiles } from './env.ts';
 
-/** Everything comes from us, nothing is inline, nobody frames us. */
+/** Every file is our own, none is inline, and no page may frame us. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "object-src 'none'",
@@ -15,7 +17,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const ONE_YEAR_S = 31_536_000;
 
-/** Mounts the pages behind everything else: an address under `/api` that nobody has is a 404, any other is a page. */
+/** Mounts the pages behind everything else: an unknown address under `/api` is a 404, any other is a page. */
 export function mountWeb(app: Hono<FieldworkEnv>, files: WebFiles | undefined): void {
   app.all('/api/*', () => {
     throw new PlatformError('not_found', 'There is nothing at this address of the API.');
@@ -26,7 +28,7 @@ export function mountWeb(app: Hono<FieldworkEnv>, files: WebFiles | undefined): 
     const file = files?.get(path);
     if (file) return serve(c, file);
     const page = files?.get('/index.html');
-    // The front door is a page for whoever looks whether it is there: a monitor, a load balancer, curl.
+    // The front page answers every client: a monitor, a load balancer, curl.
     if (page && (path === '/' || isNavigation(c))) return serve(c, page);
     if (!files && path === '/')
       return c.text('The pages of Fieldwork are not built. Its API is under /api.\n');
@@ -35,7 +37,7 @@ export function mountWeb(app: Hono<FieldworkEnv>, files: WebFiles | undefined): 
   app.all('*', (c) => answerOtherMethod(c.req.method, ['GET']));
 }
 
-/** Whether somebody wants to see a page; a script or an image that is missing must not become one. */
+/** Whether a browser navigates; a missing script or image must not become a page. */
 function isNavigation(c: FieldworkContext): boolean {
   const mode = c.req.header('sec-fetch-mode');
   return mode === undefined ? (c.req.header('accept') ?? '').includes('text/html') : mode === 'navigate';

@@ -18,7 +18,7 @@ import { z } from 'zod';
 /** `GET /api/me`: who the caller is to this business. Never a 401, so that the page can say it calmly. */
 export const meResponse = z.object({
   status: z.enum(['signed_out', 'stranger', 'member']),
-  /** What the business calls itself. */
+  /** The name of the business. */
   business: z.string(),
   /** Null exactly when signed out. */
   subject: z
@@ -31,11 +31,11 @@ export const meResponse = z.object({
   /** Null unless a member. */
   principal: principalId.nullable(),
   roles: z.array(z.object({ key: roleKey, name: z.string() })),
-  /** What holds for the whole scope; what one order allows is said by the order. */
+  /** The permissions for the whole scope; those for one order are in the order. */
   permissions: z.array(z.string()),
   /** For strangers: whether the business has an owner, and if not, why not. */
   seat: z.object({ state: z.enum(['pending', 'claimed']), reason: seatReason.nullable() }).nullable(),
-  /** How people sign in here: at an issuer, with an account of the tenant's own directory, or by a token alone. */
+  /** The way people sign in here: at an issuer, with an account of the tenant's own directory, or by a token alone. */
   signIn: z
     .object({
       mode: z.enum(['hosted', 'directory', 'tokens']),
@@ -64,7 +64,7 @@ export const changeRoleBody = z.strictObject({ role: roleKey });
 export const claimBody = z.strictObject({ token: z.string().min(1).max(128) });
 export const noBody = z.strictObject({});
 
-/** Somebody in a log: the name of now, or the last one of somebody who left; null where none is known. */
+/** A person in a log: the present name, or the last one of a former member; null where none is known. */
 export const actorRecord = z.object({ principal: z.string(), name: z.string().nullable() });
 
 const happening = z.object({
@@ -76,8 +76,8 @@ const happening = z.object({
 });
 
 /**
- * `GET /api/orders/:order/history` and `GET /api/customers/:customer/history`: what happened, who did it, and what it
- * set off. What was said about somebody who was erased is `{ $shredded }`.
+ * `GET /api/orders/:order/history` and `GET /api/customers/:customer/history`: the events, their actors and effects.
+ * Data about an erased person is `{ $shredded }`.
  */
 export const historyEntry = happening.extend({ actor: actorRecord, effects: z.array(happening) });
 export type HistoryEntry = z.infer<typeof historyEntry>;
@@ -94,7 +94,7 @@ export type AttachmentEntry = z.infer<typeof attachmentEntry>;
 /** `GET /api/orders/:order/attachments`: all of them, in the order in which they came. */
 export const attachmentsResponse = z.object({
   items: z.array(attachmentEntry),
-  /** How large the next one may be. */
+  /** The most bytes of the next file. */
   bytesMax: z.int(),
 });
 export type AttachmentList = z.infer<typeof attachmentsResponse>;
@@ -111,7 +111,7 @@ export const denialEntry = denialRecord.omit({ actor: true }).extend({
 export type DenialEntry = z.infer<typeof denialEntry>;
 export const denialsResponse = pageOf(denialEntry);
 
-/** What can happen to people and their access, and which kind of thing it is. A new type belongs to one of them. */
+/** The types of identity events, by kind. A new type belongs to one of them. */
 const IDENTITY_EVENT_KINDS_BY_TYPE = {
   seat_opened: 'team',
   seat_claimed: 'team',
@@ -164,17 +164,17 @@ export const identityEventEntry = z.object({
   id: eventId,
   type: z.enum(Object.keys(IDENTITY_EVENT_KINDS_BY_TYPE) as IdentityEventType[]),
   at: timestamp,
-  /** Whom it happened to; null for somebody who is not, and was not, a member here. */
+  /** The member that it is about; null for a person who is not, and was not, a member here. */
   person: actorRecord.nullable(),
-  /** Who did it, when that is another member: null for the person themself and for the platform. */
+  /** The acting member, when it is another one: null for the person themself and for the platform. */
   actor: actorRecord.nullable(),
-  /** What else is known, as far as it may be shown: `role`, `reason`, `how` and so on. */
+  /** Other facts that may be shown: `role`, `reason`, `how` and so on. */
   detail: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
 });
 export type IdentityEventEntry = z.infer<typeof identityEventEntry>;
 export const identityEventsResponse = pageOf(identityEventEntry);
 
-/** One of the caller's own sessions. The id is of use to nobody else. */
+/** One of the caller's own sessions. Its id is of use to the caller alone. */
 export const sessionRecord = z.object({
   id: z.string(),
   /** Such as "Firefox on Linux"; null when nothing is known. */

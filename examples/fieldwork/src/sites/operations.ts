@@ -1,13 +1,12 @@
-/** What can be done with sites. Where somebody lives is sealed for that customer wherever events say it. */
+/** The operations of sites. A customer's address in events is sealed under the customer's key. */
 import { pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
-import { definedOf } from '../change.ts';
 import { bindTo, subjectOfCustomer, subjectOfSite } from '../customers/person.ts';
 import { customerId } from '../customers/schema.ts';
 import { requireCustomer } from '../customers/store.ts';
-import { searchText } from '../text.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
+import { definedOf, searchText } from '../lib/text.ts';
 import { SITE_PREFIX, siteFields, siteId, siteOutput } from './schema.ts';
 import { insertSite, listSites, loadSite, saveSite } from './store.ts';
 
@@ -96,7 +95,7 @@ export const siteOperations = {
   }),
 };
 
-/** Where a site is, as far as it was said. How to get in is nobody's to keep in a history. */
+/** The given address of a site. Access details are left out of histories. */
 function placeOf(fields: {
   readonly label?: string | undefined;
   readonly street?: string | undefined;

@@ -2,7 +2,7 @@
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { customerId } from '../customers/schema.ts';
-import { line, optionalText } from '../text.ts';
+import { line, optionalText } from '../lib/text.ts';
 
 export const SITE_PREFIX = 'sit';
 export const siteId = idSchema(SITE_PREFIX);

@@ -1,7 +1,7 @@
 /** The SQL of sites, typed in and out. */
 import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import { fold, searchPatterns } from '../text.ts';
+import { fold, searchPatterns } from '../lib/text.ts';
 import type { Site } from './schema.ts';
 
 export interface SiteRecord {

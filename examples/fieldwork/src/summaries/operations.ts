@@ -1,4 +1,4 @@
-/** What a summary is made from, read as whoever asks for it. The model is asked in a route: no operation can wait. */
+/** The sources of a summary, read as the caller. A route calls the model: an operation cannot wait. */
 import { timestamp, toTimestamp } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
@@ -17,7 +17,7 @@ const NOTES_MAX = 20;
 const DESCRIPTION_LENGTH_MAX = 2_000;
 const NOTE_LENGTH_MAX = 1_000;
 
-/** What a customer may be told of. Who was assigned, what was noted and which field was changed is the team's own. */
+/** The events that a customer may read about. Assignees, notes and changed fields are the team's own. */
 const TOLD = [
   'order.created',
   'order.scheduled',

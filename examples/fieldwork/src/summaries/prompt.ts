@@ -1,6 +1,7 @@
-/** What the model is asked: the order's story as plain lines, and how to tell it. */
+/** The prompt of the model: the order's history as plain lines, and the style of the summary. */
+
+import { LANGUAGES, type LanguageTag } from '../lib/languages.ts';
 import type { OrderState } from '../orders/states.ts';
-import { LANGUAGES, type LanguageTag } from './languages.ts';
 import type { OrderStory, SummaryBody } from './schema.ts';
 
 const STATE_WORDS: Readonly<Record<OrderState, string>> = {

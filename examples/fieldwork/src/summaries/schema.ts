@@ -1,8 +1,8 @@
 /** A summary on the wire: what can be asked for, and how it comes. */
 import { problemSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
+import { LANGUAGE_TAGS } from '../lib/languages.ts';
 import { orderState } from '../orders/schema.ts';
-import { LANGUAGE_TAGS } from './languages.ts';
 
 export const languageTag = z.enum(LANGUAGE_TAGS);
 
@@ -22,7 +22,7 @@ export type SummaryBody = z.infer<typeof summaryBody>;
 /** `GET /api/orders/:order/summary`: whether one can be asked for, and in which language first. */
 export const summaryOffer = z.object({
   available: z.boolean(),
-  /** What is missing, and who can do something about it; null when it is available. */
+  /** The missing part, and the person who can add it; null when summaries are available. */
   detail: z.string().nullable(),
   /** The customer's when it is recorded, otherwise that of the application. */
   language: languageTag,
@@ -43,7 +43,7 @@ export const summaryMessage = z.discriminatedUnion('type', [
 ]);
 export type SummaryMessage = z.infer<typeof summaryMessage>;
 
-/** What may be told about an order: nobody's name, number or address is in it. */
+/** The facts about an order that may be told: without any name, number or address. */
 export const orderStory = z.object({
   number: z.int(),
   title: z.string(),

@@ -1,4 +1,4 @@
-/** What leaves the platform for a summary says nothing of how somebody is called and reached. */
+/** Text that leaves the platform for a summary has no name, address or number of a person. */
 import { describe, expect, test } from 'vitest';
 import { makeWithoutContacts } from './without-contacts.ts';
 
@@ -21,7 +21,7 @@ describe('a text without contacts', () => {
   });
 
   test.each(['Boiler, 24 kW, built 1998', 'Two valves at 12 bar', 'Müllerei and Badezimmer'])(
-    'leaves what is nobody’s: %s',
+    'leaves words of no person: %s',
     (text) => {
       expect(clean(text)).toBe(text);
     },
@@ -29,7 +29,7 @@ describe('a text without contacts', () => {
 
   test('is not misled by what a name looks like', () => {
     const odd = makeWithoutContacts({ names: ['A.*B (C) [d] $& \\'], places: ['', '  '] });
-    expect(odd('For A.*B (C) [d] $& \\ and nobody else')).toBe('For [customer] and nobody else');
+    expect(odd('For A.*B (C) [d] $& \\ and no other')).toBe('For [customer] and no other');
     expect(odd('AxxB')).toBe('AxxB');
   });
 });

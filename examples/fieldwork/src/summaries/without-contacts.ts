@@ -1,15 +1,15 @@
 /**
- * Takes out of a text how somebody is called and reached: what is known of the customer, and whatever looks like an
- * address or a number of that kind. It rather takes too much: what is left goes to a provider outside of the platform.
+ * Removes contacts from a text: the known ones of the customer, and everything that looks like an address or a number.
+ * It rather removes too much: the text goes to a provider outside of the platform.
  */
 
-/** What is known of a customer and the place of the work; null for what is not. */
+/** The known contacts of a customer and the place of the work; null for unknown ones. */
 export interface Contacts {
   readonly names: readonly (string | null)[];
   readonly places: readonly (string | null)[];
 }
 
-/** Shorter words are too common to be somebody's alone. */
+/** Shorter words are too common to identify a person. */
 const WORD_LENGTH_MIN = 4;
 
 /** Answers the function that takes them out of a text. */

@@ -2,7 +2,7 @@
 import { operation } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import { ADDRESSES } from '../addresses.ts';
+import { ADDRESSES } from '../lib/addresses.ts';
 import { widgetInput, widgetOutput } from './schema.ts';
 
 const entity = () => ({ type: 'widget', id: 'widget' });

@@ -1,11 +1,11 @@
-/** Decides what to show: the welcome of somebody who is not in, or the page that the address names. */
+/** Decides what to show: the welcome of a person who is not a member, or the page of the address. */
 import { type ReactNode, useEffect, useRef } from 'react';
 import { AnnounceProvider } from './components/announce.tsx';
 import { EmptyState, LoadError, Skeleton } from './components/basics.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Link } from './components/link.tsx';
-import { Shell } from './components/shell.tsx';
 import { matchPath, useAddress } from './lib/router.ts';
+import { SessionProvider, useMe } from './lib/session.tsx';
 import { findLink, forgetLink, keepLink } from './lib/sign-in-link.ts';
 import { forgetAll } from './lib/use-load.ts';
 import { AccountPage } from './pages/account-page.tsx';
@@ -16,7 +16,7 @@ import { OrdersPage } from './pages/orders-page.tsx';
 import { RequestsPage } from './pages/requests-page.tsx';
 import { TeamPage } from './pages/team-page.tsx';
 import { WelcomePage } from './pages/welcome-page.tsx';
-import { SessionProvider, useMe } from './session.tsx';
+import { Shell } from './shell.tsx';
 
 export function App() {
   const me = useMe();

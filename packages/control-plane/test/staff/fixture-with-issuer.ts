@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import { type Issuer, startIssuer } from '../../../../apps/issuer/src/index.ts';
-import { makeStaffSignIn } from '../../../../apps/platform/src/staff/staff.ts';
+import { makeStaffSignIn } from '../../../../apps/platform/src/applications/staff.ts';
 import type { Browser } from '../connect/browser.ts';
 import { openFixture } from './fixture.ts';
 

@@ -1,9 +1,9 @@
-/** One request to a vertical and its answer, over HTTP or whatever moves a `Request`. */
+/** One request to a vertical and its answer, over any `fetch`; a watchdog ends it when the vertical is silent. */
 import { type ManagementRoute, PLATFORM_SECRET_HEADER, PlatformError } from '@freehold/contracts';
 import type { z } from 'zod';
 import { relay } from '../lib/relay.ts';
+import { makeWatchdog, type SetTimer, type Watchdog } from '../lib/watchdog.ts';
 import { brokeOff, dropBody, type NoAnswer, processJson, requireSuccess } from './judge-answer.ts';
-import { makeWatchdog, type SetTimer, type Watchdog } from './watchdog.ts';
 
 export interface ExchangeParts {
   readonly baseUrl: string;
@@ -20,39 +20,39 @@ export interface Content {
 
 interface Question<R extends ManagementRoute> {
   readonly route: R;
-  /** What the route's schema describes, without the bytes. */
+  /** The fields of the route's schema, without the bytes. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly content?: Content;
-  /** How long the vertical may keep silent: without having answered, taken a piece of the bytes, or sent one. */
+  /** The longest silence of the vertical, in milliseconds: without an answer, a piece taken, or a piece sent. */
   readonly silenceMs: number;
 }
 
 interface OpenQuestion<R extends ManagementRoute, Head> extends Question<R> {
   readonly mediaType: (head: Head) => string;
-  /** What the headers say. @throws PlatformError when they are not those of the route. */
+  /** Reads the head from the headers. @throws PlatformError when they are not those of the route. */
   readonly head: (headers: Headers) => Head;
-  /** How many bytes must come, where the headers say so. */
+  /** The number of bytes to come, where the headers say it. */
   readonly bytes?: (head: Head) => number;
 }
 
 export interface Exchange {
-  /** Asks, and answers the JSON that came. */
+  /** Sends a request, and returns the JSON of the answer. */
   ask<R extends ManagementRoute>(question: Question<R>): Promise<z.output<R['response']>>;
-  /** Asks for bytes. The body fails with a `PlatformError` when they break off. */
+  /** Sends a request for bytes. The body fails with a `PlatformError` when they break off. */
   open<R extends ManagementRoute, Head>(
     question: OpenQuestion<R, Head>,
   ): Promise<{ readonly head: Head; readonly body: ReadableStream<Uint8Array> }>;
 }
 
 /**
- * Both methods reject with a `PlatformError`: what the vertical said when it refused; `unavailable` (503), reason
- * `vertical_unreachable` or `vertical_timeout`; `runtime_fault` (502), reason `vertical_answer`. When the bytes that
- * were to be sent failed, they reject with that failure.
+ * Both methods reject with a `PlatformError`: the vertical's own refusal; `unavailable` (503), reason
+ * `vertical_unreachable` or `vertical_timeout`; `runtime_fault` (502), reason `vertical_answer`. When the bytes to
+ * send fail, they reject with that failure.
  */
 export function makeExchange(parts: ExchangeParts): Exchange {
   const send = async (question: Question<ManagementRoute>, watchdog: Watchdog): Promise<Response> => {
     const request = requestOf(parts, question, watchdog.signal);
-    // In a function of its own, so that a `fetch` that throws at once is one that rejects.
+    // In an async function, so that a `fetch` that throws becomes one that rejects.
     const sent = (async () => parts.fetch(request))();
     try {
       return await Promise.race([sent, watchdog.expired]);
@@ -73,7 +73,7 @@ export function makeExchange(parts: ExchangeParts): Exchange {
       const upload =
         content &&
         relay(content.body, {
-          // While the bytes are waited for, the vertical is not.
+          // While this side waits for the bytes to send, the vertical's time does not run.
           onAsk: watchdog.rest,
           onPiece: watchdog.watch,
           onEnd: watchdog.watch,
@@ -116,7 +116,7 @@ export function makeExchange(parts: ExchangeParts): Exchange {
   };
 }
 
-/** The bytes of an answer: whole, or failing. The vertical is watched while somebody waits for a piece. */
+/** The bytes of an answer: whole, or failing. The vertical's time runs while the reader waits for a piece. */
 function received(
   response: Response,
   watchdog: Watchdog,
@@ -155,7 +155,7 @@ function requestOf(
   const url = new URL(`${baseUrl.replace(/\/$/, '')}/internal/${path}`);
   const rest = Object.entries(fields).filter(([name, value]) => value !== undefined && !inPath.has(name));
   const headers = new Headers({ [PLATFORM_SECRET_HEADER]: platformSecret, accept: '*/*' });
-  // A redirect would carry the platform secret to wherever it points.
+  // A redirect would carry the platform secret to another address.
   const options = { method: route.method, headers, redirect: 'manual', signal } as const;
   if (route.takes === 'json') {
     headers.set('content-type', 'application/json');
@@ -167,7 +167,7 @@ function requestOf(
   }
   if (!content) return new Request(url, options);
   headers.set('content-type', content.mediaType);
-  // Named first: workerd streams without `duplex`, and its types do not know the word.
+  // In a variable, because workerd streams without `duplex` and its types do not know the property.
   const streaming = { ...options, body: content.body, duplex: 'half' } as const;
   return new Request(url, streaming);
 }

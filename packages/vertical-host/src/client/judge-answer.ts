@@ -1,4 +1,4 @@
-/** What a vertical answered, judged: a good answer, its own refusal, or something that nobody understands. */
+/** Judges the answer of a vertical: a good answer, its own refusal, or an answer outside of the contract. */
 import {
   type FailureOptions,
   type ManagementRoute,
@@ -6,12 +6,13 @@ import {
   type ProblemCode,
   problemSchema,
 } from '@freehold/contracts';
+import { parseJson } from '@freehold/operations/client';
 import type { z } from 'zod';
 
-/** How much JSON is read. The largest good answer is a page of 200 rows with long texts. */
+/** The most JSON that is read. The largest good answer is a page of 200 rows with long texts. */
 const ANSWER_BYTES_MAX = 32 * 1_024 * 1_024;
 
-/** Why there is no answer. With each of them, nobody knows whether what was asked for was done. */
+/** The reason why there is no answer. With each of them the outcome of the call is unknown. */
 export type NoAnswer = 'vertical_unreachable' | 'vertical_timeout' | 'vertical_answer';
 
 /** A refusal in the vertical's own words, with its own status. */
@@ -29,7 +30,7 @@ class VerticalProblem extends PlatformError {
 }
 
 /**
- * Reads the JSON of an answer and holds it to its route. Fields that the route does not know are dropped.
+ * Reads the JSON of an answer and checks it against its route. Fields that the route does not know are dropped. ⏎
  * @throws PlatformError as {@link requireSuccess} does, and `runtime_fault`, reason `vertical_answer`.
  */
 export async function processJson<R extends ManagementRoute>(
@@ -43,9 +44,8 @@ export async function processJson<R extends ManagementRoute>(
 }
 
 /**
- * Lets a good answer of this media type through, its body unread.
- * @throws PlatformError what a problem document says, with its status; `runtime_fault` (502), reason
- * `vertical_answer`, for everything else.
+ * Accepts a good answer of this media type, and leaves its body unread. ⏎ @throws PlatformError of a problem document,
+ * with its status; `runtime_fault` (502), reason `vertical_answer`, for every other answer.
  */
 export async function requireSuccess(response: Response, mediaType: string): Promise<void> {
   const { status } = response;
@@ -71,7 +71,7 @@ export async function requireSuccess(response: Response, mediaType: string): Pro
   );
 }
 
-/** An answer that nobody reads on. */
+/** Cancels the body of an answer that is not read on. */
 export function dropBody(response: Response): void {
   if (response.body && !response.body.locked) response.body.cancel().catch(() => undefined);
 }
@@ -80,7 +80,7 @@ export function unusable(detail: string, cause?: unknown): PlatformError {
   return new PlatformError('runtime_fault', detail, { reason: 'vertical_answer' satisfies NoAnswer, cause });
 }
 
-/** What is said of an answer that ended before its time. */
+/** The error of an answer that ended too early. */
 export function brokeOff(cause?: unknown): PlatformError {
   return unusable('The answer of the application broke off.', cause);
 }
@@ -104,12 +104,4 @@ async function readText(response: Response): Promise<string> {
 
 function mediaTypeOf({ headers }: Response): string {
   return (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

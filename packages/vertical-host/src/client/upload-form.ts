@@ -6,8 +6,8 @@ export interface WrittenForm {
 }
 
 /**
- * @param random that many bytes from a cryptographic source: the file must not be able to guess the boundary, or it
- * could end itself early.
+ * @param random that many bytes from a cryptographic source: if the file could guess the boundary, it could end itself
+ * early.
  */
 export function writeUploadForm(
   meta: unknown,

@@ -1,4 +1,4 @@
-/** What a vertical's answer may do to the platform, and what it may not. */
+/** The effects that a vertical's answer may have on the platform, and those it may not. */
 import {
   EXPORT_MEDIA_TYPES,
   MANAGEMENT_ROUTES,
@@ -203,7 +203,7 @@ describe('a refusal of the vertical', () => {
   });
 });
 
-describe('an answer that nobody understands is 502', () => {
+describe('an answer outside of the contract is 502', () => {
   const PROBLEM = { 'content-type': 'application/problem+json' };
   const BAD: readonly (readonly [string, () => Promise<Response>])[] = [
     ['a page', async () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
@@ -223,7 +223,7 @@ describe('an answer that nobody understands is 502', () => {
     ['a problem of another type', json({ code: 'conflict' }, { status: 409 })],
     ['a problem that is none', json({ code: 'conflict' }, { status: 409, headers: PROBLEM })],
     [
-      'a problem of a code that nobody knows',
+      'a problem of an unknown code',
       json(
         { type: '/x', title: 'x', status: 418, code: 'teapot', detail: 'x', error: 'x' },
         { status: 418, headers: PROBLEM },
@@ -365,7 +365,7 @@ describe('a vertical that keeps silent is given up on', () => {
     for (const each of asked) expect(await refusal(each)).toMatchObject(timeout);
   });
 
-  test('also in the middle of its bytes; but not while nobody waits for them', async () => {
+  test('also in the middle of its bytes; but not while no reader waits for them', async () => {
     const { running, setTimer, goOff } = handTimer();
     let cancelled = false;
     const body = new ReadableStream(

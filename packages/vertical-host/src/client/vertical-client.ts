@@ -14,25 +14,28 @@ import {
 } from '@freehold/contracts';
 import type { z } from 'zod';
 import { base64UrlToText } from '../lib/base64url.ts';
+import { type SetTimer, systemTimer } from '../lib/watchdog.ts';
 import { type Content, makeExchange } from './exchange.ts';
 import { unusable } from './judge-answer.ts';
 import { writeUploadForm } from './upload-form.ts';
-import { type SetTimer, systemTimer } from './watchdog.ts';
 
 /** The remote implementation of the management contract. */
 export type VerticalClient = VerticalScopeHost & ScopeRetries & ScopeErasure;
 
 export interface VerticalClientOptions {
-  /** Where the vertical is; `/internal/…` is put behind it. Default: `http://vertical.internal`, for `fetch` to know. */
+  /**
+   * The address of the vertical, without `/internal/…`. Default: `http://vertical.internal`, for a `fetch` that knows
+   * it.
+   */
   readonly baseUrl?: string;
   /** Moves a request; rejects only when the vertical cannot be reached. Default: the platform's. */
   readonly fetch?: (request: Request) => Promise<Response>;
   readonly platformSecret: string;
-  /** How long the vertical may take for an answer, in milliseconds. Default: 30 seconds. */
+  /** The time for an answer, in milliseconds. Default: 30 seconds. */
   readonly timeoutMs?: number;
   /**
-   * The same for what moves or copies a whole scope or a file. Bytes that are on their way, in either direction, have
-   * that long for each piece. Default: 5 minutes.
+   * The same for routes that move or copy a scope or a file. Bytes in transit, in either direction, have that long for
+   * each piece. Default: 5 minutes.
    */
   readonly transferTimeoutMs?: number;
   /** Default: the system's timers. */
@@ -44,7 +47,7 @@ export interface VerticalClientOptions {
 const TIMEOUT_MS = 30_000;
 const TRANSFER_TIMEOUT_MS = 300_000;
 
-/** What takes as long as the scope or the file is large. */
+/** Routes that take longer for a larger scope or file. */
 const LONG: ReadonlySet<ManagementRoute> = new Set<ManagementRoute>([
   ROUTES.export,
   ROUTES.restore,
@@ -56,10 +59,10 @@ const LONG: ReadonlySet<ManagementRoute> = new Set<ManagementRoute>([
 ]);
 
 /**
- * Members reject with a `PlatformError`: what the vertical refused with, its code, reason, field errors and status;
+ * Members reject with a `PlatformError`: the vertical's refusal, with its code, reason, field errors and status;
  * `unavailable` (503), reason `vertical_unreachable` or `vertical_timeout`; `runtime_fault` (502), reason
- * `vertical_answer`, for an answer outside of the contract. After the last three nobody knows whether it was done.
- * Nothing is tried twice. Streams go both ways as they come, and no more of them is held than a piece.
+ * `vertical_answer`, for an answer outside of the contract. After the last three the outcome is unknown. There are no
+ * retries. Both directions stream, one piece at a time.
  */
 export function makeVerticalClient(options: VerticalClientOptions): VerticalClient {
   const {
@@ -127,7 +130,7 @@ export function makeVerticalClient(options: VerticalClientOptions): VerticalClie
     },
     restoreScopeLocal: async ({ tenantId, scopeId, format }, body) => {
       try {
-        // A copy can be large: that there is nothing to be replaced should be known before it is sent.
+        // A copy can be large: a missing scope should be found before the copy is sent.
         await ask(ROUTES.migrations, { tenantId, scopeId });
       } catch (error) {
         body.cancel(error).catch(() => undefined);

@@ -1,26 +1,25 @@
-/** How a vertical asks the platform for something: one POST to the control plane, with the vertical's own secret. */
+/** A vertical's request to the platform: one POST to the control plane, with the vertical's own secret. */
 import { PLATFORM_SECRET_HEADER, type ProblemCode, problemSchema } from '@freehold/contracts';
+import { parseJson } from '@freehold/operations/client';
 import type { z } from 'zod';
 
-/** Where the platform is, and who asks. */
 export interface PlatformAddress {
-  /** Where the control plane is reached. */
   readonly controlPlaneUrl: string;
-  /** The secret that the platform gave to this vertical: `fh_vrt_…`. */
+  /** The platform's secret for this vertical: `fh_vrt_…`. */
   readonly platformSecret: string;
 }
 
 export interface PlatformRequestOptions {
   /** Default: the global one. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** Bounds how long the control plane may take. Default: ten seconds. */
+  /** Bounds the time for an answer. Default: ten seconds. */
   readonly signal?: AbortSignal;
 }
 
-/** The platform's refusal. `status` is the very status that it answered with. */
+/** The platform's refusal. `status` is the status of its answer. */
 export abstract class PlatformRequestError extends Error {
   readonly status: number;
-  /** Of the platform's closed list; `runtime_fault` when the answer is none of the platform's. */
+  /** Of the platform's closed list; `runtime_fault` when the answer is outside of the contract. */
   readonly code: ProblemCode;
   /** A sentence for a person. */
   readonly detail: string;
@@ -43,21 +42,21 @@ export interface PlatformQuestion<S extends z.ZodType> {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly idempotencyKey?: string | undefined;
-  /** What a good answer looks like. */
+  /** The schema of a good answer. */
   readonly answer: S;
-  /** What a refusal is thrown as. */
+  /** The error class of a refusal. */
   readonly Refused: new (
     refusal: Refusal,
   ) => PlatformRequestError;
 }
 
-/** A person waits for this. */
+/** A person waits for the answer. */
 const TIMEOUT_MS = 10_000;
 
 /**
- * Asks, and answers what the platform said.
- * @throws PlatformRequestError when the platform refuses, or answers what is not part of its contract.
- * @throws TypeError as `fetch` does, when the control plane cannot be reached; also when it takes too long.
+ * Sends a request, and returns the platform's answer. ⏎ @throws PlatformRequestError when the platform refuses, or its
+ * answer is not part of its contract. ⏎ @throws TypeError as `fetch` does, when the control plane cannot be reached;
+ * also when it takes too long.
  */
 export async function askPlatform<S extends z.ZodType>(
   { controlPlaneUrl, platformSecret }: PlatformAddress,
@@ -75,14 +74,14 @@ export async function askPlatform<S extends z.ZodType>(
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
     },
     body: JSON.stringify(body),
-    // A redirect would carry the secret to wherever it points.
+    // A redirect would carry the secret to another address.
     redirect: 'manual',
     signal,
   });
   try {
     const response = await fetch(request);
     const { status } = response;
-    return { status, value: processAnswer(status, await jsonOf(response), question) };
+    return { status, value: processAnswer(status, parseJson(await response.text()), question) };
   } catch (error) {
     if (signal.aborted && error === signal.reason)
       throw new TypeError('The control plane took too long to answer.', { cause: error });
@@ -111,14 +110,4 @@ function processAnswer<S extends z.ZodType>(
     detail: 'The control plane answered something that is not part of its contract.',
     reason: undefined,
   });
-}
-
-/** The parser's own error quotes the text: it goes nowhere. */
-async function jsonOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

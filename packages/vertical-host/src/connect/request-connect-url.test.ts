@@ -53,7 +53,7 @@ describe('the request', () => {
     expect(urls).toEqual(['https://example.com/api/internal/connections/connect-url']);
   });
 
-  test('leaves the time out when nobody said it, and passes on what the platform will refuse', async () => {
+  test('leaves out a missing time, and passes on values that the platform will refuse', async () => {
     const bodies: unknown[] = [];
     const fetch = async (request: Request) => {
       bodies.push(((await request.json()) as { ttlSeconds?: number }).ttlSeconds);
@@ -106,7 +106,7 @@ describe('D-16: a control plane that cannot be reached', () => {
     expect(failed).not.toHaveProperty('status');
   });
 
-  test('at a port where nobody listens, through the real fetch', async () => {
+  test('at a port without a listener, through the real fetch', async () => {
     const asked = requestConnectUrl({ ...order, controlPlaneUrl: 'http://127.0.0.1:9' });
     await expect(asked).rejects.toBeInstanceOf(TypeError);
   });

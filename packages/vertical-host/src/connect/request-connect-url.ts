@@ -9,13 +9,13 @@ import {
 
 export interface ConnectUrlOrder extends PlatformAddress {
   readonly tenantId: string;
-  /** One of this vertical's own scopes: for it, others are not there. */
+  /** One of this vertical's own scopes: every other is unknown to it. */
   readonly scopeId: string;
-  /** One with a platform consent round. */
+  /** A provider with a platform consent round. */
   readonly provider: string;
   /** The principal whose permission check passed; stamped on the resulting connection. */
   readonly createdBy: string;
-  /** The caller's own name for what is connected; echoed back. */
+  /** The caller's own name for the connected account; echoed back. */
   readonly subjectRef: string;
   /** An https URL of a surface that is bound to this scope. The answer comes back in its query. */
   readonly returnUrl: string;
@@ -29,9 +29,9 @@ export class ConnectUrlRequestError extends PlatformRequestError {
 }
 
 /**
- * Asks for a consent URL. `vertical` of the answer is what the platform's own record says.
- * @throws ConnectUrlRequestError when the platform refuses, or answers what is not part of its contract.
- * @throws TypeError as `fetch` does, when the control plane cannot be reached; also when it takes too long.
+ * Requests a consent URL. `vertical` of the answer is from the platform's own record. ⏎ @throws ConnectUrlRequestError
+ * when the platform refuses, or its answer is not part of its contract. ⏎ @throws TypeError as `fetch` does, when the
+ * control plane cannot be reached; also when it takes too long.
  */
 export async function requestConnectUrl(
   { controlPlaneUrl, platformSecret, ...body }: ConnectUrlOrder,

@@ -11,17 +11,17 @@ import {
 const TENANTS_PATH = '/tenants';
 
 export interface TenantOrder extends PlatformAddress {
-  /** Never used twice, also not after the tenant is gone. */
+  /** Never used twice, also not after the tenant is deleted. */
   readonly slug: string;
   readonly name: string;
-  /** Has the platform give the same answer again to the same call, for 24 hours. */
+  /** For 24 hours the platform repeats its answer to the same call with the same key. */
   readonly idempotencyKey?: string;
 }
 
 const requestedTenant = z.object({ id: tenantId, slug, name: z.string(), status: z.string() });
 
 export interface RequestedTenant extends z.infer<typeof requestedTenant> {
-  /** False where there was one of this slug and name already. */
+  /** False when a tenant of this slug and name existed already. */
   readonly created: boolean;
 }
 
@@ -31,9 +31,8 @@ export class TenantRequestError extends PlatformRequestError {
 }
 
 /**
- * Creates a tenant, as this vertical. Idempotent by slug: the same name answers the tenant that is there, another name is
- * a conflict.
- * @throws TenantRequestError when the platform refuses, or answers what is not part of its contract.
+ * Creates a tenant, as this vertical. Idempotent by slug: the same name returns the existing tenant, another name is a
+ * conflict. ⏎ @throws TenantRequestError when the platform refuses, or its answer is not part of its contract. ⏎
  * @throws TypeError as `fetch` does, when the control plane cannot be reached; also when it takes too long.
  */
 export async function requestTenant(

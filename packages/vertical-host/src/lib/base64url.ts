@@ -1,4 +1,4 @@
-/** Text as base64url without padding (RFC 4648, section 5): how a header carries what is not ASCII. */
+/** Text as base64url without padding (RFC 4648, section 5), for headers with other characters than ASCII. */
 
 export function textToBase64Url(text: string): string {
   const bytes = new TextEncoder().encode(text);
@@ -8,7 +8,7 @@ export function textToBase64Url(text: string): string {
     .replaceAll('=', '');
 }
 
-/** @throws Error on what is not base64url of UTF-8. */
+/** @throws Error on a text that is no base64url of UTF-8. */
 export function base64UrlToText(encoded: string): string {
   const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
   const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));

@@ -1,7 +1,7 @@
-/** A stream of bytes, read up to marks in it, whatever pieces it comes in. */
+/** Reads a stream of bytes up to marks in it, whatever pieces it comes in. */
 
 export interface ByteReader {
-  /** The next so many bytes, or what is left of the stream when it is less. */
+  /** The next so many bytes, or the rest of the stream when it is shorter. */
   exactly(count: number): Promise<Uint8Array>;
   /**
    * The bytes before the mark, which is dropped. Null when there is none within the limit, or before the end.
@@ -11,7 +11,7 @@ export interface ByteReader {
   pieceUntil(mark: Uint8Array): Promise<Uint8Array | null | 'ended'>;
 }
 
-/** @param begun what is read before the stream. */
+/** @param begun the bytes that precede the stream. */
 export function makeByteReader(stream: ReadableStream<Uint8Array>, begun: Uint8Array): ByteReader {
   const reader = stream.getReader();
   let held = begun;
@@ -22,7 +22,7 @@ export function makeByteReader(stream: ReadableStream<Uint8Array>, begun: Uint8A
     held = concatenate(held, value);
     return true;
   };
-  /** Cuts so many bytes off the front. The rest is a copy: whoever gets the piece may give its memory away. */
+  /** Cuts so many bytes off the front. The rest is a copy: the receiver of the piece may transfer its memory. */
   const take = (count: number): Uint8Array => {
     const piece = held.subarray(0, count);
     held = held.slice(count);
@@ -71,7 +71,7 @@ function concatenate(left: Uint8Array, right: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Where the mark begins in the bytes, or -1. */
+/** The position of the mark in the bytes, or -1. */
 function indexOf(bytes: Uint8Array, mark: Uint8Array): number {
   const [first = 0] = mark;
   let at = bytes.indexOf(first);

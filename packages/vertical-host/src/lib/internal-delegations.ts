@@ -1,4 +1,7 @@
-/** The generic routes of the management contract: each hands its request to the scope host and answers what it said. */
+/**
+ * The generic routes of the management contract: each passes its request to the scope host and answers with the
+ * result.
+ */
 import {
   type ManagementRoute,
   PlatformError,
@@ -9,8 +12,8 @@ import {
 } from '@freehold/contracts';
 import type { Env } from 'hono';
 import type { z } from 'zod';
-import type { PlatformSurfaceDeps } from '../platform-surface-deps.ts';
 import { type InternalRoute, jsonRoute, type RequestOf } from './internal-route.ts';
+import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 
 export function delegationRoutes<E extends Env>({
   hostFor,
@@ -51,7 +54,7 @@ export function delegationRoutes<E extends Env>({
 
 type Beyond = ScopeRetries & ScopeErasure;
 
-/** A member that the specification does not ask of a host, and this one may not have. */
+/** A member that the specification does not ask of a host, so that a host may lack it. */
 function beyond<Name extends keyof Beyond>(
   host: VerticalScopeHost & Partial<Beyond>,
   name: Name,

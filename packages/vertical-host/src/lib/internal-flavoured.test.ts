@@ -1,4 +1,4 @@
-/** What reconciling does with entitlements (requirement C-03): they reach the host, or nobody is told that they did. */
+/** Reconciling entitlements (requirement C-03): they reach the host, or the call fails. */
 import type { EntitlementProjection, ScopeEntitlements } from '@freehold/contracts';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
@@ -83,7 +83,7 @@ test.each([
       Array.from({ length: 101 }, (_, i) => [`k${i}`, { plan: null, quota: null, expiresAt: null }]),
     ),
   },
-])('C-03: %j is no projection, and reaches nobody', async (entitlements) => {
+])('C-03: %j is no projection, and reaches no host', async (entitlements) => {
   const { calls, reconcile } = surface();
   expect((await reconcile({ entitlements })).status).toBe(400);
   expect(calls).toEqual([]);

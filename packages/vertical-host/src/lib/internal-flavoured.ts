@@ -1,4 +1,4 @@
-/** The routes of the management contract that a vertical flavours through its hooks (spec 4.4). */
+/** The routes of the management contract that call a vertical's hooks (spec 4.4). */
 import {
   type DeleteScopeResponse,
   type DeliveryWarning,
@@ -13,8 +13,8 @@ import {
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
-import type { PlatformSurfaceDeps, RequiredHook } from '../platform-surface-deps.ts';
 import { type InternalRoute, jsonRoute } from './internal-route.ts';
+import type { PlatformSurfaceDeps, RequiredHook } from './platform-surface-deps.ts';
 
 export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E>[] {
   const { ownerRoleKey } = deps;
@@ -42,7 +42,7 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
     }),
     jsonRoute(ROUTES.sessionSecretRotate, async (request, env) => {
       const rotate = requireHook(deps, 'rotateSessionSecret');
-      // By name: whatever else a hook answers could be the secret.
+      // By name: another field of the hook's answer could be the secret.
       const { formerValidUntil } = await rotate({ env, request, ownerRoleKey });
       return { formerValidUntil };
     }),
@@ -50,8 +50,8 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
 }
 
 /**
- * Every step does nothing the second time, and the order leaves nothing half usable: a crash between two of them is
- * repaired by sending the request again. Hooks that will be needed are asked for before anything is written.
+ * Each step is idempotent, so that after a crash between two of them the request is sent again. Missing hooks are
+ * found before the first write.
  */
 async function provision<Bindings>(
   deps: PlatformSurfaceDeps<Bindings>,
@@ -72,7 +72,7 @@ async function provision<Bindings>(
   return { scopeId, status, ownerSeat };
 }
 
-/** What the contract has of a warning. A vertical may know more of it than a platform should. */
+/** The contract's part of a warning. A vertical may add fields that the platform should not see. */
 function only({ code, detail }: DeliveryWarning): DeliveryWarning {
   return { code, detail };
 }
@@ -88,14 +88,14 @@ async function reconcile<Bindings>(
     await requireEntitlements(host).projectEntitlementsLocal({ tenantId, scopeId }, entitlements);
   const told = entitlements ? { entitlements: Object.keys(entitlements.items).sort() } : {};
   if (entitlements && !request.roles && !platformRoles) return { scopeId, ...told };
-  // What the platform adds never changes what a role of the vertical's own means.
+  // The platform's roles never replace a role of the vertical's own.
   const roles = { ...platformRoles, ...(request.roles ?? deps.roles) };
   await host.projectRolesLocal({ tenantId, scopeId }, roles);
   await deps.onReconcile?.({ env, request: { tenantId, scopeId, roles }, ownerRoleKey: deps.ownerRoleKey });
   return { scopeId, roles: Object.keys(roles).sort(), ...told };
 }
 
-/** A host that was written before there were entitlements has nowhere to keep them, and nobody may think it had. */
+/** A host from before entitlements cannot store them, and must not seem to have done so. */
 function requireEntitlements(host: VerticalScopeHost & Partial<ScopeEntitlements>): ScopeEntitlements {
   if (host.projectEntitlementsLocal) return host as ScopeEntitlements;
   throw new PlatformError('unsupported', 'The scopes of this vertical take no entitlements.', {
@@ -104,8 +104,8 @@ function requireEntitlements(host: VerticalScopeHost & Partial<ScopeEntitlements
 }
 
 /**
- * The hook goes first: once the scope is gone, asking again is `not_found`, and a hook that had failed would never be
- * called again. Whether the scope is the tenant's is asked before that, so that nobody else's is taken apart.
+ * The hook goes first: after the deletion a repeat is `not_found`, so that a failed hook would never be called again.
+ * The tenant of the scope is checked before the hook, so that it touches no other tenant's scope.
  */
 async function deleteScope<Bindings>(
   deps: PlatformSurfaceDeps<Bindings>,
@@ -132,7 +132,7 @@ function requireHook<Bindings, Name extends RequiredHook>(
   });
 }
 
-/** The link that is minted goes to a person's browser, so it leads to a web page and to nothing else. */
+/** A minted link goes to a person's browser, so it must lead to a web page. */
 function assertWebOrigin(origin: string): void {
   const { protocol } = new URL(origin);
   if (protocol === 'https:' || protocol === 'http:') return;

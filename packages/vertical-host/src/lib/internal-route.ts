@@ -1,10 +1,9 @@
-/** One route of the management contract: the request as its declaration has it, and the answer held to it. */
+/** One route of the management contract: parses the request by its declaration, and checks the answer against it. */
 import { type ManagementRoute, PlatformError, parseInput } from '@freehold/contracts';
 import { queryFields, type TextField, textReader } from '@freehold/contracts/http';
 import type { Context, Env } from 'hono';
 import type { z } from 'zod';
-import { readBody } from './json-body.ts';
-import { jsonResponse } from './json-response.ts';
+import { jsonResponse, readBody } from './request.ts';
 
 export interface InternalRoute<E extends Env> {
   readonly method: 'GET' | 'POST';
@@ -14,7 +13,7 @@ export interface InternalRoute<E extends Env> {
 
 export type RequestOf<R extends ManagementRoute> = z.output<R['request']>;
 
-/** A route that answers JSON to what its query or its JSON body says. */
+/** A route that answers JSON to its query or its JSON body. */
 export function jsonRoute<E extends Env, R extends ManagementRoute>(
   route: R,
   answer: (request: RequestOf<R>, env: E['Bindings']) => Promise<z.input<R['response']>>,
@@ -25,7 +24,7 @@ export function jsonRoute<E extends Env, R extends ManagementRoute>(
   );
 }
 
-/** A route that does all of it by itself. */
+/** A route with a handler of its own. */
 export function internalRoute<E extends Env>(
   { method, path }: ManagementRoute,
   answer: (c: Context<E>) => Promise<Response>,
@@ -33,7 +32,7 @@ export function internalRoute<E extends Env>(
   return { method, path: `/internal/${path}`, answer };
 }
 
-/** Reads the request of a route that takes its query, with or without bytes beside it, or a JSON body. */
+/** Reads the request of a route: its path and query, or a JSON body. */
 export function requestReader<R extends ManagementRoute>(route: R): (c: Context) => Promise<RequestOf<R>> {
   const { request, takes, path } = route;
   if (takes === 'json')
@@ -51,9 +50,8 @@ export function requestReader<R extends ManagementRoute>(route: R): (c: Context)
 }
 
 /**
- * What a host answered, held to what the route promises.
- * @throws PlatformError `internal`: the host is on our side of the wire, so what it says wrong is our bug. What it says
- * too much does not leave.
+ * Checks a host's answer against its route, and drops fields that the route does not have. ⏎ @throws PlatformError
+ * `internal`: the host is on our side of the wire, so a wrong answer is our bug.
  */
 export function judged<R extends ManagementRoute>(route: R, answer: unknown): z.output<R['response']> {
   const parsed = route.response.safeParse(answer);
@@ -62,8 +60,8 @@ export function judged<R extends ManagementRoute>(route: R, answer: unknown): z.
 }
 
 /**
- * The same for a host that opened bytes: `head` is what is said of them. Bytes that cannot be answered are let go of,
- * for an open copy holds on to its moment.
+ * The same for a host that opened bytes: `head` describes them. A refused body is cancelled, because an open copy
+ * holds its snapshot.
  */
 export function judgedBytes<R extends ManagementRoute>(
   route: R,
@@ -87,7 +85,7 @@ function invalidResponse({ path }: ManagementRoute, cause: unknown): PlatformErr
   });
 }
 
-/** What the path says, decoded. Counted from its end, so that an app under a prefix of another reads it alike. */
+/** The fields of the path, decoded. Counted from its end, so that an app under a prefix of another reads the same. */
 function pathFields(url: URL, path: string): TextField[] {
   const names = path.split('/');
   const given = url.pathname.split('/').slice(-names.length);

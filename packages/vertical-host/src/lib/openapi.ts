@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of an operation mount, made from the declarations and from nothing else. */
+/** The OpenAPI 3.1 document of an operation mount, made from the declarations alone. */
 import type { ProblemCode } from '@freehold/contracts';
 import { isReadOnly, openApiPath } from '@freehold/operations';
 import {
@@ -22,9 +22,8 @@ export interface OpenApiInfo {
 }
 
 /**
- * Builds the document. Schemas with an id (`.meta({ id })`) become shared components; as input they are named
- * `<Id>Input` where what may be left out differs from what is answered.
- * @throws Error naming the operation whose schemas cannot be described.
+ * Builds the document. Schemas with an id (`.meta({ id })`) become shared components; an input with other optional
+ * fields than the output is named `<Id>Input`. ⏎ @throws Error naming the operation whose schemas cannot be described.
  */
 export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): OpenApiDocument {
   const paths: Record<string, Record<string, Part>> = {};
@@ -47,7 +46,7 @@ export function openApiDocument(routes: readonly OperationRoute[], info: OpenApi
       responses: problemComponents(),
     },
   };
-  // What a transform answers has no schema of its own: it is described as anything.
+  // The output of a transform has no schema, and is described as anything.
   return assembleDocument(document, { unrepresentable: 'any' });
 }
 
@@ -131,7 +130,7 @@ function responseHeaders({ method, operation }: OperationRoute): string[] {
   ];
 }
 
-/** The input without what the path carries. A union of objects is described whole: its members share the path. */
+/** The input without the fields of the path. A union of objects is described whole: its members share the path. */
 function requestBody(route: OperationRoute): Part {
   const { operation, input } = route;
   const inPath = new Set(route.inPath);
@@ -147,7 +146,7 @@ function requestBody(route: OperationRoute): Part {
   };
 }
 
-/** The fields of all members of a union: one of several members takes what any of them takes, and is required in all. */
+/** The fields of all members of a union: accepted by any member, required when all require it. */
 function fieldsOf(members: readonly z.ZodObject[]): ReadonlyMap<string, z.ZodType> {
   const names = new Set(members.flatMap(({ shape }) => Object.keys(shape)));
   return new Map(
@@ -159,7 +158,7 @@ function fieldsOf(members: readonly z.ZodObject[]): ReadonlyMap<string, z.ZodTyp
   );
 }
 
-/** The objects that an input may be: itself, the members of a union, or what a transform is given. */
+/** The objects that an input may be: itself, the members of a union, or the input of a transform. */
 function objectsOf(input: z.ZodType): z.ZodObject[] {
   if (input instanceof z.ZodObject) return [input];
   if (input instanceof z.ZodUnion) return input.options.flatMap((each) => objectsOf(each as z.ZodType));

@@ -1,4 +1,4 @@
-/** One request to an operation: its input put together, the scope asked, the answer dressed as HTTP. */
+/** One request to an operation: reads its input, invokes it in the scope, and answers over HTTP. */
 import {
   type FieldError,
   type InvokeRequest,
@@ -15,18 +15,45 @@ import {
   parseIfMatch,
   queryFields,
   readText,
+  requireSameOrigin,
   type TextField,
 } from '@freehold/contracts/http';
-import type { Context } from 'hono';
-import { readBody } from './json-body.ts';
-import { jsonResponse, privateHeaders } from './json-response.ts';
+import type { Context, Env } from 'hono';
 import type { OperationRoute } from './operation-routes.ts';
+import { jsonResponse, privateHeaders, readBody } from './request.ts';
+
+export interface CallOptions<E extends Env> {
+  /** The stub for the caller of a request. @throws PlatformError for a caller who is not let in. */
+  readonly resolveStub: (c: Context<E>) => Promise<OperationStub> | OperationStub;
+  readonly bodyLimitBytes: number | undefined;
+  readonly ownOrigin: ((c: Context<E>) => string) | undefined;
+}
+
+/** Returns the handler of one operation's route. */
+export function operationHandler<E extends Env>(
+  route: OperationRoute,
+  { resolveStub, bodyLimitBytes, ownOrigin }: CallOptions<E>,
+): (c: Context<E>) => Promise<Response> {
+  return async (c) => {
+    // The caller is identified before the request is read: an anonymous caller learns nothing of our schemas.
+    if (route.method !== 'GET')
+      requireSameOrigin(c.req.raw.headers, () => ownOrigin?.(c) ?? new URL(c.req.url).origin);
+    const stub = await resolveStub(c);
+    const call = await readCall(c, route, bodyLimitBytes);
+    const result = await stub.invoke(call);
+    const headers = resultHeaders(c, result);
+    const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+    if (isRead && isUnchanged(c.req.header('if-none-match'), result.version))
+      return new Response(null, { status: 304, headers });
+    return jsonResponse(c, result.output ?? null, 200, headers);
+  };
+}
 
 /**
  * Reads the request into a call of its operation.
  * @throws PlatformError for a request that does not have the form this operation takes.
  */
-export async function readCall(
+async function readCall(
   c: Context,
   route: OperationRoute,
   bodyLimitBytes: number | undefined,
@@ -51,7 +78,7 @@ export async function readCall(
   );
   return {
     operation: route.name,
-    // fromEntries defines members and never calls a setter, so that a field named __proto__ is only a field.
+    // `fromEntries` defines members and calls no setter, so that a field named `__proto__` is an ordinary field.
     input: Object.fromEntries([...Object.entries(body), ...Object.entries(fromPath)]),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
@@ -59,9 +86,9 @@ export async function readCall(
 }
 
 /**
- * The one version that a call can state, or `*`.
- * @throws PlatformError `precondition_failed` when the header names none that an entity can have: only weak tags, the
- * empty one, or `"*"`, which in quotes is a tag like any other. `validation_failed` when it names several.
+ * The one version that a call can state, or `*`. ⏎ @throws PlatformError `precondition_failed` when the header names
+ * no version that an entity can have: only weak tags, the empty one, or `"*"`, which in quotes is an ordinary tag.
+ * `validation_failed` when it names several.
  */
 function versionOf(ifMatch: IfMatch | undefined): string | undefined {
   if (ifMatch === undefined || ifMatch === '*') return ifMatch;
@@ -70,17 +97,6 @@ function versionOf(ifMatch: IfMatch | undefined): string | undefined {
     throw new PlatformError('precondition_failed', 'The entity tag of If-Match is not the present version.');
   if (others.length > 0) throw malformedHeader('If-Match', 'must name one version');
   return version;
-}
-
-/** Asks the scope and answers what it said. */
-export async function answerCall(c: Context, stub: OperationStub, call: InvokeRequest): Promise<Response> {
-  const result = await stub.invoke(call);
-  const headers = resultHeaders(c, result);
-  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
-  if (isRead && isUnchanged(c.req.header('if-none-match'), result.version)) {
-    return new Response(null, { status: 304, headers });
-  }
-  return jsonResponse(c, result.output ?? null, 200, headers);
 }
 
 function resultHeaders(c: Context, result: InvokeResult): Record<string, string> {
@@ -93,8 +109,8 @@ function resultHeaders(c: Context, result: InvokeResult): Record<string, string>
 }
 
 /**
- * The path parameters of a URL, decoded. They are counted from the end of the path, so that an app that is mounted
- * under a prefix of another reads them alike.
+ * The path parameters of a URL, decoded. Counted from the end of the path, so that an app under a prefix of another
+ * reads the same.
  */
 function pathFields(c: Context, { path, inPath }: OperationRoute): TextField[] {
   if (inPath.length === 0) return [];

@@ -1,4 +1,4 @@
-/** The table of an operation mount: where each declared operation is reached, judged once, when it is mounted. */
+/** The table of an operation mount: the address of each declared operation, checked once, at the mount. */
 import type { HttpMethod } from '@freehold/contracts';
 import { assertTextual, type InputShape, inputShape } from '@freehold/contracts/http';
 import {
@@ -20,10 +20,7 @@ export interface OperationRoute {
   readonly input: InputShape;
 }
 
-/**
- * Reads a table of declarations.
- * @throws Error, naming the operation, for a declaration that cannot be served as it is written.
- */
+/** Reads a table of declarations. ⏎ @throws Error, naming the operation, for a declaration that cannot be mounted. */
 export function operationRoutes(operations: OperationTable): OperationRoute[] {
   return Object.entries(operations).map(([name, operation]) => {
     try {
@@ -40,7 +37,7 @@ function operationRoute(name: string, operation: OperationDeclaration): Operatio
   if (path === '/internal' || path.startsWith('/internal/')) {
     throw new Error('its path is under /internal, which belongs to the platform');
   }
-  // The session of a GET is not protected against other sites, because a GET is taken to change nothing.
+  // GETs are not protected against other sites, because a GET is assumed to change nothing.
   if (method === 'GET' && !isReadOnly(operation))
     throw new Error('it is reached by GET but is not read-only');
   const input = inputShape(operation.input);
@@ -48,7 +45,7 @@ function operationRoute(name: string, operation: OperationDeclaration): Operatio
   return { name, operation, method, path, inPath, input };
 }
 
-/** Holds that every field that travels in the address exists, and can be said there. */
+/** Asserts that every field of the address exists, and can be written as text. */
 function assertFieldsFit(method: HttpMethod, parameters: readonly string[], input: InputShape): void {
   if (new Set(parameters).size < parameters.length) throw new Error('its path names a parameter twice');
   for (const parameter of parameters) {

@@ -1,31 +1,31 @@
-/** Bytes on their way from one side to the other: watched piece by piece, and ended for both sides at once. */
+/** Passes bytes from one stream to another: observes each piece, and ends both sides at once. */
 
 export interface RelayOptions {
-  /** Is told each time that the reader waits for a piece. */
+  /** Called each time that the reader waits for a piece. */
   readonly onAsk?: () => void;
-  /** Is told the size of each piece before it goes on. What it throws ends the relay. */
+  /** Receives the size of each piece before it is passed on. An error that it throws ends the relay. */
   readonly onPiece?: (bytes: number) => void;
-  /** Is told that the source has ended. What it throws takes the place of the end. */
+  /** Called when the source has ended. An error that it throws replaces the end. */
   readonly onEnd?: () => void;
-  /** Answers what the reader is told instead of a failure of the source. Default: the failure itself. */
+  /** Returns the error that the reader gets for a failure of the source. Default: the failure itself. */
   readonly onFailure?: (cause: unknown) => unknown;
 }
 
 export interface Relay {
-  /** Asks the source for a piece only when it is asked for one, so that nothing piles up in between. */
+  /** Asks the source for a piece only when the reader asks for one, so that pieces do not queue up. */
   readonly body: ReadableStream<Uint8Array>;
   /**
-   * Waits for the first piece, which `body` then begins with.
-   * @throws whatever the source fails with, unchanged: nobody was answered yet.
+   * Waits for the first piece, which `body` then begins with. ⏎ @throws the failure of the source, unchanged: no
+   * answer was sent yet.
    */
   begin(): Promise<void>;
-  /** Ends it before its time: the reader fails with the reason, the source is told to stop. Never throws. */
+  /** Ends both sides early: the reader fails with the reason, and the source is cancelled. Never throws. */
   end(reason: unknown): void;
 }
 
 type Piece = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']>>;
 
-/** Takes the source over; nobody else may read it. */
+/** Takes the source over; it must have no other reader. */
 export function relay(source: ReadableStream<Uint8Array>, options: RelayOptions = {}): Relay {
   const { onAsk, onPiece, onEnd, onFailure = (cause) => cause } = options;
   const reader = source.getReader();
@@ -36,7 +36,7 @@ export function relay(source: ReadableStream<Uint8Array>, options: RelayOptions 
   const next = async (): Promise<Piece> => {
     const read = first ?? (await reader.read());
     first = undefined;
-    // Whoever made the stream may have made it of anything.
+    // A stream of the host may hold anything.
     if (!read.done && !(read.value instanceof Uint8Array))
       throw new TypeError('a stream of bytes yielded something else');
     return read;

@@ -155,7 +155,7 @@ describe('what is no such form', () => {
 describe('whatever pieces it comes in', () => {
   const content = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
-    // What looks like its end.
+    // Bytes that look like the end of the file.
     fc
       .array(fc.constantFrom('\r', '\n', '-', '--', '\r\n--AaB03', 'x', 'AaB03x', '\0'), { maxLength: 60 })
       .map((parts) => encode(parts.join('').replaceAll('\r\n--AaB03x', ''))),
@@ -164,7 +164,7 @@ describe('whatever pieces it comes in', () => {
   test('a file comes out as it went in', async () => {
     await fc.assert(
       fc.asyncProperty(content, fc.array(fc.nat(900), { maxLength: 12 }), async (bytes, places) => {
-        // What the pieces spell together may be the boundary after all.
+        // The pieces together may spell the boundary.
         fc.pre(!new TextDecoder('latin1').decode(bytes).includes('\r\n--AaB03x'));
         const all = new Uint8Array([...encode(`${META}${FILE}`), ...bytes, ...encode('\r\n--AaB03x--\r\n')]);
         const headers = new Headers({ 'content-type': TYPE });

@@ -1,26 +1,26 @@
 /**
  * An upload as `multipart/form-data` (RFC 7578): the field `meta`, a small JSON object, and after it the field `file`.
- * The file is passed on while it arrives, whatever its size; that is why `meta` comes first, and nothing after it.
+ * The file is passed on while it arrives, whatever its size; therefore `meta` comes first, and no field follows.
  */
 import { PlatformError } from '@freehold/contracts';
 import { readJsonObject } from '@freehold/contracts/http';
 import { type ByteReader, makeByteReader } from './byte-reader.ts';
-import { mediaTypeOf, requireUncompressed, wrongMediaType } from './received-bytes.ts';
+import { mediaTypeOf, requireUncompressed, wrongMediaType } from './bytes.ts';
 
-/** Far more than a record, or the headers of a field, can have. */
+/** Limits far above any real record or field header. */
 const META_BYTES_MAX = 16 * 1_024;
 const HEADER_BYTES_MAX = 4 * 1_024;
 
 export interface UploadForm {
   readonly meta: Readonly<Record<string, unknown>>;
-  /** Ends only when the form does: one that was cut short, or has more fields, fails here. */
+  /** Ends only when the form does: a form that was cut short, or has more fields, fails here. */
   readonly file: ReadableStream<Uint8Array>;
 }
 
 /**
- * Reads a form up to where its file begins.
- * @throws PlatformError `unsupported_media_type`; `payload_too_large` for `meta` beyond 16 KiB; `validation_failed`
- * with the reason `form_malformed`, `form_fields` or `body_incomplete`, or as `meta` is no JSON object.
+ * Reads a form up to the beginning of its file. ⏎ @throws PlatformError `unsupported_media_type`; `payload_too_large`
+ * for `meta` beyond 16 KiB; `validation_failed` with the reason `form_malformed`, `form_fields` or `body_incomplete`,
+ * or when `meta` is no JSON object.
  */
 export async function readUploadForm(
   headers: Headers,
@@ -28,7 +28,7 @@ export async function readUploadForm(
 ): Promise<UploadForm> {
   requireUncompressed(headers);
   const mark = encode(`\r\n--${boundaryOf(headers)}`);
-  // Every boundary ends a line, and the first one that of nothing.
+  // Every boundary ends a line, so the first one gets an empty line before it.
   const reader = makeByteReader(body, encode('\r\n'));
   const before = await reader.until(mark, 0);
   if (before === null) throw malformed('it does not begin with its boundary');
@@ -61,7 +61,7 @@ function fileOf(reader: ByteReader, mark: Uint8Array): ReadableStream<Uint8Array
   );
 }
 
-/** Reads what stands between a boundary and the contents of its field, which must be this one. */
+/** Reads the part between a boundary and the contents of its field, which must be this one. */
 async function requireField(reader: ByteReader, name: string): Promise<void> {
   let line = decode(await reader.exactly(2));
   if (line === '--') throw wrongFields();
@@ -73,7 +73,7 @@ async function requireField(reader: ByteReader, name: string): Promise<void> {
   const headers = fieldHeaders(decode(block));
   if (nameOf(headers.get('content-disposition') ?? '') !== name) throw wrongFields();
   const coding = headers.get('content-transfer-encoding') ?? 'binary';
-  // RFC 7578, section 4.7: deprecated. To store the encoded form would be to store something else.
+  // RFC 7578, section 4.7: deprecated. Storing the encoded form would store other bytes.
   if (!/^(?:binary|8bit|7bit)$/i.test(coding)) throw malformed('a field is encoded for transfer');
 }
 
@@ -87,7 +87,7 @@ function fieldHeaders(block: string): Map<string, string> {
   );
 }
 
-/** The parameter `name` of `form-data; name="…"; filename="…"`; a name inside of another's quotes is none. */
+/** The parameter `name` of `form-data; name="…"; filename="…"`; a name inside another's quotes does not count. */
 function nameOf(disposition: string): string | undefined {
   const [kind = ''] = disposition.split(';', 1);
   if (kind.trim().toLowerCase() !== 'form-data') return undefined;
@@ -141,7 +141,7 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** As Latin-1: structure is ASCII, and everything else must only be told apart. */
+/** As Latin-1: structure is ASCII, and other bytes must only stay distinct. */
 function decode(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
 }

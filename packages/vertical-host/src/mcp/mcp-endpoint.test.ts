@@ -118,7 +118,11 @@ describe('D-11 a business refusal is a result', () => {
   test.each([
     [new PlatformError('conflict', 'There is one already.', { reason: 'taken' }), 'conflict', 'taken'],
     [new PlatformError('permission_denied', 'You may not.'), 'permission_denied', undefined],
-    [new PlatformError('precondition_failed', 'Somebody was faster.'), 'precondition_failed', undefined],
+    [
+      new PlatformError('precondition_failed', 'Another caller was faster.'),
+      'precondition_failed',
+      undefined,
+    ],
     [
       new PlatformError('rate_limited', 'Wait a little.', { headers: { 'retry-after': '3' } }),
       'rate_limited',
@@ -268,16 +272,16 @@ describe('D-11 what is refused before there is a message', () => {
     const options = { mcp: { challenge: async () => challenge } };
     const told = await sample(undefined, options, anonymous()).app.request('/api/mcp', list);
     expect(told.headers.get('www-authenticate')).toBe(challenge);
-    const kept = await sample(undefined, options, anonymous({ 'www-authenticate': own })).app.request(
+    const stored = await sample(undefined, options, anonymous({ 'www-authenticate': own })).app.request(
       '/api/mcp',
       list,
     );
-    expect(kept.headers.get('www-authenticate')).toBe(own);
+    expect(stored.headers.get('www-authenticate')).toBe(own);
     const without = sample(undefined, { mcp: { challenge: () => null } }, anonymous());
     expect((await without.app.request('/api/mcp', list)).headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  test('somebody who is no member', async () => {
+  test('a subject who is no member', async () => {
     const { app } = sample(undefined, {}, () => {
       throw new PlatformError('forbidden', 'You are not a member here.', { reason: 'not_a_member' });
     });

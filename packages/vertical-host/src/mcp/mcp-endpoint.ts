@@ -1,4 +1,4 @@
-/** The MCP endpoint of an operation mount: who may knock, what is read of a request, and who answers it (spec 4.5.3). */
+/** The MCP endpoint of an operation mount: admits the caller, lists the tools, and invokes operations (spec 4.5.3). */
 import { type OperationStub, PlatformError, type Problem, problemSchema } from '@freehold/contracts';
 import { requireOwnAddress } from '@freehold/contracts/http';
 import { httpBinding, type OperationTable } from '@freehold/operations';
@@ -13,40 +13,38 @@ import {
 } from '@freehold/operations/mcp';
 import type { Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
-import { readBody } from '../lib/json-body.ts';
-import { privateHeaders } from '../lib/json-response.ts';
-import { type ProblemOptions, problemResponse } from '../problem-response.ts';
+import { type ProblemOptions, problemResponse } from '../lib/problem-response.ts';
+import { privateHeaders, readBody } from '../lib/request.ts';
 import { type McpTool, mcpToolsOf } from './tools.ts';
 
-/** A scope as one caller sees it, which may also say what this caller needs to see of its tools. */
+/** A scope as one caller sees it, perhaps with the operations that the caller should see as tools. */
 export interface ListingStub extends OperationStub {
   /**
-   * Which of these operations the caller may ever be let through to, for one record or for all. The others are not
-   * listed to him; calling one is refused by `invoke` all the same. Default: every operation is listed.
+   * The operations of these that the caller may ever perform, for one record or for all. The others are not listed;
+   * calling one is refused by `invoke` all the same. Default: every operation is listed.
    */
   listable?(operations: readonly string[]): Promise<readonly string[]>;
 }
 
-/** How the operations are offered to models. */
 export interface McpOptions<E extends Env = Env> {
-  /** Where the endpoint is, from the root of the app. Default: `{basePath}/mcp`. */
+  /** The path of the endpoint, from the root of the app. Default: `{basePath}/mcp`. */
   readonly path?: string;
-  /** Who answers. Default: the title and version of the OpenAPI document. */
+  /** Default: the title and version of the OpenAPI document. */
   readonly serverInfo?: Implementation;
   /**
    * Host names that the endpoint answers to beside that of `ownOrigin`. Without either it answers to loopback names
-   * only: a request under any other could be one of a page that had its own name lead here (DNS rebinding).
+   * only: a page could make any other name lead here (DNS rebinding).
    */
   readonly hostnames?: readonly string[];
   /**
    * The `WWW-Authenticate` of a 401, for an application that takes access tokens: the `bearerChallenge` of
-   * `@freehold/auth/resource-server`, which says where its metadata is (RFC 9728, section 5.1). Null leaves `Bearer`.
-   * An error that brings a response or a challenge of its own keeps it.
+   * `@freehold/auth/resource-server`, which names its metadata (RFC 9728, section 5.1). Null leaves `Bearer`. An error
+   * with a response or a challenge of its own keeps it.
    */
   readonly challenge?: (c: Context<E>) => string | null | Promise<string | null>;
 }
 
-/** What the mount says to its endpoint. */
+/** The settings that the mount passes to its endpoint. */
 export interface McpEndpointDeps<E extends Env>
   extends ProblemOptions,
     Omit<McpOptions<E>, 'path' | 'serverInfo'> {
@@ -58,9 +56,9 @@ export interface McpEndpointDeps<E extends Env>
 }
 
 /**
- * Makes what answers POST at the endpoint: revision 2026-07-28 and, without sessions, those before it. Until there is
- * a message, a refusal is a problem document; from there on, JSON-RPC.
- * @throws Error at once when the tools cannot be made ({@link mcpToolsOf}).
+ * Returns the handler of POST at the endpoint: revision 2026-07-28 and, without sessions, those before it. A refusal
+ * before there is a message is a problem document; later it is JSON-RPC. ⏎ @throws Error at once when the tools cannot
+ * be made ({@link mcpToolsOf}).
  */
 export function makeMcpEndpoint<E extends Env>(
   deps: McpEndpointDeps<E>,
@@ -81,7 +79,7 @@ export function makeMcpEndpoint<E extends Env>(
         tools,
         listed: () =>
           listedTools(stub, tools).catch((thrown: unknown) => {
-            // Recorded like the failure of a route.
+            // Recorded as a failure of a route is.
             problemResponse(c, thrown, problems);
             throw unlistable(thrown);
           }),
@@ -102,7 +100,7 @@ async function listedTools(stub: ListingStub, tools: readonly McpTool[]): Promis
   return tools.filter(({ operation }) => names.has(operation));
 }
 
-/** The operation invoked as a route would. */
+/** Invokes the operation as its route does. */
 async function invokeTool(
   stub: OperationStub,
   operations: OperationTable,
@@ -124,21 +122,23 @@ function conditionsOf(meta: ToolCall<McpTool>['meta']): ReturnType<typeof readCa
   }
 }
 
-/** The document of whatever was thrown, recorded like that of a route. */
+/** The problem document of a thrown value, recorded as for a route. */
 async function problemOf(c: Context, thrown: unknown, options: ProblemOptions): Promise<Problem> {
   const document: unknown = await problemResponse(c, thrown, options)
     .json()
     .catch(() => undefined);
   const parsed = problemSchema.safeParse(document);
   if (parsed.success) return parsed.data;
-  // It brought a response of its own, a redirect perhaps, that no tool result can carry.
+  // The error has a response of its own, perhaps a redirect, which no tool result can carry.
   const cause = new PlatformError('internal', 'Something went wrong on our side. It has been recorded.', {
     cause: thrown,
   });
   return problemSchema.parse(await problemResponse(c, cause, options).json());
 }
 
-/** The caller's stub. Nobody reads a stranger's message, or tells them of our tools. */
+/**
+ * The caller's stub. It is settled first: an anonymous caller's message is not read, and tools are not listed to it.
+ */
 async function admitted<E extends Env>(c: Context<E>, deps: McpEndpointDeps<E>): Promise<ListingStub> {
   try {
     return await deps.resolveStub(c);

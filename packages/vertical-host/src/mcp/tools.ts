@@ -18,9 +18,9 @@ export interface McpTool extends Tool {
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /**
- * The tool surface of a table, in the order of its declarations: operations without an `http` binding and those
- * with `mcp: false` are left out.
- * @throws Error when two operations would be one tool, naming both, and for one that no tool can be made of.
+ * The tools of a table, in the order of its declarations: operations without an `http` binding and those with `mcp:
+ * false` are left out. ⏎ @throws Error when two operations would be one tool, naming both, and for one that cannot be
+ * a tool.
  */
 export function mcpToolsOf(operations: OperationTable): McpTool[] {
   const taken = new Map<string, string>();
@@ -35,7 +35,7 @@ export function mcpToolsOf(operations: OperationTable): McpTool[] {
     });
 }
 
-/** An operation's name never holds an underscore, so that no two of them meet here. */
+/** An operation's name has no underscore, so that two names never become one. */
 function toolName(operation: string): string {
   const name = operation.replaceAll('/', '_');
   if (!TOOL_NAME.test(name))

@@ -1,6 +1,6 @@
-/** The life of one call: what may end it before its time, and the one line that is written when it ends. */
+/** The life of one call: the causes that end it early, and the one usage line that is written when it ends. */
 import { PlatformError } from '@freehold/contracts';
-import { makeWatchdog, type SetTimer } from '../client/watchdog.ts';
+import { makeWatchdog, type SetTimer } from '../lib/watchdog.ts';
 import type { Meter } from './meter.ts';
 import { badAnswer, contentRefused, judgeProviderFailure, tookTooLong } from './provider-failure.ts';
 import type { ModelUsageLine } from './usage-line.ts';
@@ -12,29 +12,29 @@ export interface CallParts {
   readonly meter: Meter;
   readonly timeoutMs: number;
   readonly setTimer: SetTimer;
-  /** The caller's own. */
+  /** The caller's own signal. */
   readonly signal: AbortSignal | undefined;
   readonly makeLine: (outcome: Outcome) => ModelUsageLine;
   readonly record: (line: ModelUsageLine) => unknown;
 }
 
 export interface Call {
-  /** Aborts when the call is over early, whoever ended it. */
+  /** Aborts when the call ends early, for any cause. */
   readonly signal: AbortSignal;
   /** Ends the call. */
   readonly fail: (error: unknown) => void;
-  /** Waits for the provider, and no longer than it may take. */
+  /** Waits for the provider, for as long as its time lasts. */
   readonly wait: <T>(work: PromiseLike<T>) => Promise<T>;
-  /** Throws when the provider ended in a way that is no answer. */
+  /** Throws when the provider ended without an answer. */
   readonly requireAnswer: () => void;
-  /** Records the line of a call that went well, and answers it. @throws what `record` throws. */
+  /** Records and returns the line of a successful call. @throws the error of `record`. */
   readonly complete: () => Promise<ModelUsageLine>;
   /**
-   * Records the line of a call that failed, if it may have spent anything, and answers what it failed with.
-   * @returns the failure; an AggregateError of it and what `record` threw, when both went wrong.
+   * Records the line of a failed call that may have spent tokens. ⏎ @returns the failure; an AggregateError of it and
+   * the error of `record`, when both failed.
    */
   readonly abandon: (thrown: unknown) => Promise<unknown>;
-  /** Records the line of a call that nobody reads on, if it may have spent anything. @throws what `record` throws. */
+  /** Records the line of a cancelled call that may have spent tokens. @throws the error of `record`. */
   readonly cancel: () => Promise<ModelUsageLine | null>;
 }
 
@@ -42,12 +42,12 @@ export function makeCall(parts: CallParts): Call {
   const { provider, meter } = parts;
   const own = new AbortController();
   const watchdog = makeWatchdog(parts.timeoutMs, parts.setTimer, () => refusal(tookTooLong(provider)));
-  // The provider is not waited for until somebody waits.
+  // The provider's time runs only while a caller waits.
   watchdog.rest();
   const signal = AbortSignal.any([own.signal, watchdog.signal, ...(parts.signal ? [parts.signal] : [])]);
 
   const record = async (outcome: Outcome): Promise<ModelUsageLine> => {
-    // Made before anything is waited for: what a provider still sends afterwards does not change it.
+    // Made before any await: later pieces of the provider must not change it.
     const line = parts.makeLine(outcome);
     await parts.record(line);
     return line;
@@ -60,7 +60,7 @@ export function makeCall(parts: CallParts): Call {
     wait: async (work) => {
       const over = Promise.withResolvers<never>();
       const stop = (): void => over.reject(signal.reason);
-      // Raced against, because a model that somebody else wrote may not listen to signals.
+      // A race, because a vertical's own model may ignore signals.
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
       watchdog.watch();
@@ -77,7 +77,7 @@ export function makeCall(parts: CallParts): Call {
     requireAnswer: () => {
       const { unified, raw } = meter.ending() ?? { unified: 'interrupted' };
       if (unified === 'content-filter') throw refusal(contentRefused(provider));
-      // `other` without a word of the provider's own is how some libraries say that there was no end.
+      // Some libraries report a missing end as `other` without the provider's own reason.
       const isOpen = unified === 'interrupted' || (unified === 'other' && raw === undefined);
       if (unified === 'error' || isOpen) throw refusal(badAnswer(provider));
     },
@@ -85,7 +85,7 @@ export function makeCall(parts: CallParts): Call {
     complete: () => record('completed'),
 
     abandon: async (thrown) => {
-      // Whatever is still going on at the provider is not waited for any longer.
+      // Work in progress at the provider is not waited for any longer.
       own.abort(thrown);
       if (meter.answers().length === 0) return thrown;
       try {
@@ -100,7 +100,7 @@ export function makeCall(parts: CallParts): Call {
     },
 
     cancel: async () => {
-      own.abort(new Error('nobody reads on'));
+      own.abort(new Error('the reader has stopped'));
       return meter.answers().length === 0 ? null : record('cancelled');
     },
   };

@@ -1,10 +1,10 @@
 /**
- * The rows of providers that are shipped. Each says which variables it reads, and loads its library only when a model
- * is made: who has no models, or other ones, never pays for it.
+ * The shipped rows of providers. Each names the variables that it reads, and loads its library only when a model is
+ * made: an installation without models never loads one.
  */
 import type { LanguageModel } from 'ai';
 
-/** A model of the AI SDK. Not a string: that would mean a gateway that holds no credentials of this platform. */
+/** A model of the AI SDK. Not a string: that would name a gateway without credentials of this platform. */
 export type HostedModel = Exclude<LanguageModel, string>;
 
 /** A variable of the platform's environment. */
@@ -15,13 +15,13 @@ export interface ModelVariable {
   readonly required: boolean;
 }
 
-/** What a factory makes a model from. Nothing else of the environment reaches it (D-21). */
+/** The inputs of a factory. No other part of the environment reaches it (D-21). */
 export interface ModelParts {
   readonly modelId: string;
   /** The value of one of the factory's own variables; undefined for an optional one that is not set. */
   readonly variable: (name: string) => string | undefined;
   readonly aiBinding: unknown;
-  /** Follows no redirects, so that credentials stay where they were sent. */
+  /** Follows no redirects, so that credentials stay at the address that they were sent to. */
   readonly fetch: typeof globalThis.fetch;
 }
 
@@ -29,11 +29,11 @@ export interface ModelFactory {
   readonly variables: readonly ModelVariable[];
   /** Whether it works through `aiBinding`. Default: no. */
   readonly needsAiBinding?: boolean;
-  /** Whether this row may be asked for the model. Default: for any. */
+  /** Whether the provider has this model. Default: any. */
   readonly accepts?: (modelId: string) => boolean;
-  /** Loads what it needs and makes the model. Asks nobody anything. */
+  /** Loads its library and makes the model. Sends no request. */
   readonly load: (parts: ModelParts) => Promise<HostedModel>;
-  /** Options of the AI SDK that every call is made with, by the name of its provider. */
+  /** Options of the AI SDK for every call, by the name of its provider. */
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, boolean | number | string>>>>;
 }
 
@@ -44,11 +44,11 @@ const key = (name: string): ModelVariable => ({ name, kind: 'key', required: tru
 const optionalUrl = (name: string): ModelVariable => ({ name, kind: 'url', required: false });
 
 /*
- * Keys and addresses are passed even where they are the library's defaults. Left out, the libraries look for
- * OPENAI_API_KEY, ANTHROPIC_BASE_URL and others in the process, which nobody gave to the platform.
+ * Keys and addresses are passed even where they are the library's defaults. Without them, the libraries would read
+ * OPENAI_API_KEY, ANTHROPIC_BASE_URL and others from the process, which are not the platform's settings.
  */
 
-/** OpenAI, over the Responses API. Answers are not kept at OpenAI (`store: false`). */
+/** OpenAI, over the Responses API. OpenAI does not store answers (`store: false`). */
 const openai: ModelFactory = {
   variables: [key('FREEHOLD_MODEL_OPENAI_API_KEY'), optionalUrl('FREEHOLD_MODEL_OPENAI_BASE_URL')],
   providerOptions: { openai: { store: false } },
@@ -105,7 +105,7 @@ const openaiCompatible: ModelFactory = {
       name: 'openai-compatible',
       baseURL: variable('FREEHOLD_MODEL_OPENAI_COMPATIBLE_BASE_URL') ?? '',
       ...(apiKey === undefined ? {} : { apiKey }),
-      // Without it no stream says how many tokens it took.
+      // Without it no stream reports its tokens.
       includeUsage: true,
       fetch,
     });
@@ -125,7 +125,7 @@ const workersAi: ModelFactory = {
   },
 };
 
-/** The shipped rows. A host with rows of its own is given `{ ...MODEL_FACTORIES, mine }`. */
+/** The shipped rows. A host with rows of its own passes `{ ...MODEL_FACTORIES, mine }`. */
 export const MODEL_FACTORIES: ModelFactories = {
   openai,
   anthropic,

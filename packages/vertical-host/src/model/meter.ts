@@ -1,35 +1,41 @@
 /**
- * Counts what a call takes where it is taken: at each request to the provider, before anything above can add it up
- * wrongly, drop it or forget it when something fails. A call may make several requests: steps, and retries.
+ * Counts the tokens of a call at each request to the provider, before any layer above can add them up wrongly, drop
+ * them or lose them in a failure. A call may make several requests: steps, and retries.
  */
 import type { LanguageModelMiddleware } from 'ai';
-import { mergeCounts, usageOfChunk } from './chunk-usage.ts';
 import { isUnspent } from './provider-failure.ts';
-import { NO_TOKENS, type ReportedUsage, readUsage, type TokenCounts } from './usage.ts';
+import {
+  mergeCounts,
+  NO_TOKENS,
+  type ReportedUsage,
+  readUsage,
+  type TokenCounts,
+  usageOfChunk,
+} from './usage.ts';
 
 type StreamResult = Awaited<ReturnType<NonNullable<LanguageModelMiddleware['wrapStream']>>>;
 type StreamPart = StreamResult['stream'] extends ReadableStream<infer Part> ? Part : never;
-/** How a provider ended an answer. */
+/** The end of a provider's answer. */
 export type Ending = Extract<StreamPart, { type: 'finish' }>['finishReason'];
 
 export interface Meter {
-  /** Goes around the model. */
+  /** Wraps the model. */
   readonly middleware: LanguageModelMiddleware;
-  /** Hears the status of each HTTP answer. A library's errors may state others than the ones that came. */
+  /** Receives the status of each HTTP answer. A library's errors may state other statuses. */
   readonly hearStatus: (status: number) => void;
-  /** What was taken so far, one for each request that may have cost something. */
+  /** The counts so far, one for each request that may have spent tokens. */
   readonly answers: () => readonly ReportedUsage[];
-  /** How the last request ended; undefined when it did not. */
+  /** The end of the last request; undefined when it has none. */
   readonly ending: () => Ending | undefined;
 }
 
 interface Request {
-  /** False for one that the provider turned away. */
+  /** False for a request that the provider refused. */
   spent: boolean;
   readonly statuses: number[];
-  /** What it said at the end. */
+  /** The counts of its summary. */
   usage: ReportedUsage | undefined;
-  /** What it said on the way. */
+  /** The counts of its stream. */
   readonly soFar: Partial<TokenCounts>[];
   produced: boolean;
   ending: Ending | undefined;
@@ -53,7 +59,7 @@ export function makeMeter(): Meter {
   return {
     answers: () => requests.filter((request) => request.spent).map(usageOf),
     ending: () => requests.at(-1)?.ending,
-    // One request of a call follows the other.
+    // The requests of a call follow one another.
     hearStatus: (status) => requests.at(-1)?.statuses.push(status),
     middleware: {
       transformParams: async ({ params, type }) =>
@@ -93,7 +99,7 @@ function mayHaveCost({ statuses }: Request, error: unknown): boolean {
   return !isUnspent(error);
 }
 
-/** What an answer says that the library did not understand otherwise. It was generated, and will be billed. */
+/** The raw pieces of a stream hold counts that the library may not parse. They were generated, and will be billed. */
 function usageOfAnswer(error: unknown): Partial<TokenCounts> {
   try {
     const { responseBody } = error as { readonly responseBody?: unknown };
@@ -125,7 +131,7 @@ function usageOf({ usage, soFar, ending }: Request): ReportedUsage {
   if (usage?.reported && isWhole) return usage;
   const stated = { ...NO_TOKENS, ...usage };
   const merged = mergeCounts(soFar);
-  // Whichever knows more: the summary of a stream that was cut off may be empty, or be the last running total.
+  // The larger counts: the summary of an interrupted stream may be empty, or the last running total.
   const counts = stated.inputTokens + stated.outputTokens > 0 ? stated : merged;
   return { ...counts, reported: false };
 }

@@ -1,10 +1,10 @@
 /**
- * The governed language-model host (spec 4.8): a vertical asks models with the platform's credentials, and every call
- * is permitted first and accounted for afterwards.
+ * The governed language-model host (spec 4.8): a vertical calls models with the platform's credentials, and every call
+ * is permitted first and recorded afterwards.
  */
 import { parseInput } from '@freehold/contracts';
 import { z } from 'zod';
-import { type SetTimer, systemTimer } from '../client/watchdog.ts';
+import { type SetTimer, systemTimer } from '../lib/watchdog.ts';
 import { type Call, makeCall } from './call.ts';
 import { MODEL_FACTORIES, type ModelFactories } from './factories.ts';
 import { makeMeter } from './meter.ts';
@@ -17,26 +17,26 @@ import type { ModelTools } from './tools.ts';
 import { type ModelAttribution, type ModelUsageLine, makeUsageLine, parseAttribution } from './usage-line.ts';
 
 export interface ModelHostOptions {
-  /** The platform's environment. Of it, the variables of the asked row are read and no others; never a tenant's. */
+  /** The platform's environment. Only the variables of the named row are read; never a tenant's. */
   readonly env: Readonly<Record<string, unknown>>;
   /** The AI binding of a worker, for the row `workers-ai`. */
   readonly aiBinding?: unknown;
   /** Rows of providers. Default: {@link MODEL_FACTORIES}. */
   readonly factories?: ModelFactories;
-  /** Decides whether a call may be made. What it throws refuses the call, and is thrown on unchanged. */
+  /** Decides whether a call may be made. An error that it throws refuses the call, and is thrown on unchanged. */
   readonly guard: (call: { readonly spec: string; readonly attribution: ModelAttribution }) => unknown;
-  /** Keeps the line of a call. What it throws fails the call: nothing is given out that is not accounted for. */
+  /** Stores the line of a call. An error that it throws fails the call: no answer is given without a record. */
   readonly record: (line: ModelUsageLine) => unknown;
   /** Default: {@link RATE_CARD}. */
   readonly rateCard?: RateCard;
   /**
-   * How long a provider may take, in milliseconds: for the whole of `run`, and for each next piece of `stream`.
-   * Default: 60 seconds.
+   * The time for a provider, in milliseconds: for the whole of `run`, and for each next piece of `stream`. Default: 60
+   * seconds.
    */
   readonly timeoutMs?: number;
   /**
-   * How often a request that failed for a reason that may pass is repeated, with growing pauses. Each attempt is counted,
-   * and may be paid for. Default: never.
+   * The number of repeats of a request that failed for a temporary reason, with growing pauses. Each attempt is
+   * counted, and may be charged. Default: none.
    */
   readonly retriesMax?: number;
   /** Reaches providers. Default: the global one. */
@@ -48,59 +48,60 @@ export interface ModelHostOptions {
 export interface ModelRequest {
   /** `<provider_row>:<model_id>`. */
   readonly spec: string;
-  /** For whom: exactly five keys. */
+  /** The five attribution keys. */
   readonly attribution: ModelAttribution;
-  /** What the model is told about its task. Default: nothing. */
+  /** The system prompt. Default: none. */
   readonly system?: string;
-  /** What it is asked. */
+  /** The prompt. */
   readonly prompt: string;
-  /** The most that it may generate, in tokens, in each step. */
+  /** The most tokens that it may generate, in each step. */
   readonly maxOutputTokens: number;
   /** Functions that it may call. Default: none. */
   readonly tools?: ModelTools;
-  /** How many times it may be asked when it calls functions, each time with all that was before. Default: 8. At most 32. */
+  /** The most requests of a call with tools, each with everything before it. Default: 8. At most 32. */
   readonly stepsMax?: number;
-  /** Ends the call early: it rejects with the signal's reason, and has a line all the same. */
+  /** Ends the call early: it rejects with the signal's reason, and still has a line. */
   readonly signal?: AbortSignal;
   /** Another limit than the host's, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
 export interface ModelAnswer {
-  /** What the model answered; of several steps, the last one. */
+  /** The answer of the model; of several steps, the last one. */
   readonly text: string;
   /**
-   * Why it stopped: it was done (`stop`), `maxOutputTokens` was reached (`length`), `stepsMax` was (`steps`), or for a
-   * reason of the provider's own (`other`).
+   * The reason why it stopped: it was done (`stop`), `maxOutputTokens` was reached (`length`), `stepsMax` was
+   * (`steps`), or a reason of the provider's own (`other`).
    */
   readonly finish: 'stop' | 'length' | 'steps' | 'other';
-  /** The line, as it was recorded. */
+  /** The recorded line. */
   readonly usage: ModelUsageLine;
 }
 
 /**
- * All refusals are `PlatformError`s, with the reasons of {@link ModelRefusal}; exceptions are what `guard` and `record`
- * throw, the reason of the caller's own signal, what a tool throws that is no `PlatformError`, and an `AggregateError`
- * when a call failed and its line could not be recorded either. No message holds a credential, a prompt or an answer.
+ * All refusals are `PlatformError`s, with the reasons of {@link ModelRefusal}. Exceptions are errors of `guard` and
+ * `record`, the reason of the caller's own signal, an error of a tool that is no `PlatformError`, and an
+ * `AggregateError` when a call failed and its line could not be recorded either. No message holds a credential, a
+ * prompt or an answer.
  */
 export interface ModelHost {
   /**
-   * Asks a model. In this order: the spec is resolved, `guard` is asked, the model is, one line is made, `record` gets
-   * it. Never to be awaited inside a transaction of a scope.
+   * Calls a model. In this order: resolves the spec, asks `guard`, calls the model, makes one line, passes it to
+   * `record`. Never await it inside a transaction of a scope.
    */
   run(request: ModelRequest): Promise<ModelAnswer>;
   /**
-   * The same in the same order, with the text as it comes: settles when the first of it is there. The line is recorded
-   * once, before the stream ends, and also when it fails or is cancelled. Read it to its end or cancel it: a stream that
-   * is merely dropped is never accounted for.
+   * The same in the same order, with the text as it comes: settles when the first text has come. The line is recorded
+   * once, before the stream ends, also when it fails or is cancelled. Read it to its end or cancel it: a dropped
+   * stream is never recorded.
    */
   stream(request: ModelRequest): Promise<ModelTextStream>;
-  /** Whether a model can be asked and what is lacking. Asks nobody, loads nothing and never throws. */
+  /** Whether a model can be called, and the missing settings. Sends no request, loads no library and never throws. */
   status(spec: string): ModelStatus;
 }
 
 const TIMEOUT_MS = 60_000;
-/** As far as timers go. */
+/** The longest time of a timer. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 const requestSchema = z.object({
@@ -112,7 +113,7 @@ const requestSchema = z.object({
   timeoutMs: z.int().min(1).max(TIMEOUT_MS_MAX).optional(),
 });
 
-/** @throws TypeError for a rate card with a mistake in it, RangeError for a limit that is none. */
+/** @throws TypeError for a rate card with a mistake in it, RangeError for an invalid limit. */
 export function createModelHost(options: ModelHostOptions): ModelHost {
   const {
     factories = MODEL_FACTORIES,
@@ -127,7 +128,7 @@ export function createModelHost(options: ModelHostOptions): ModelHost {
     throw new RangeError('retriesMax must be from 0 to 10');
   const source = { env: options.env, aiBinding: options.aiBinding, factories, rateCard };
 
-  /** Everything up to the first request to a provider. */
+  /** Everything before the first request to a provider. */
   const prepare = async (request: ModelRequest) => {
     parseInput('The model request', requestSchema, request);
     const attribution = parseAttribution(request.attribution);

@@ -1,22 +1,22 @@
-/** What a model is called: `<provider_row>:<model_id>` (spec 4.8). */
+/** The name of a model: `<provider_row>:<model_id>` (spec 4.8). */
 import { PlatformError } from '@freehold/contracts';
 import type { ModelRefusal } from './refusal.ts';
 
 export interface ModelSpec {
   /** The row of providers, such as `openai` or `openai-compatible`. */
   readonly provider: string;
-  /** The model in that provider's own words. It may have colons and slashes. */
+  /** The provider's own name of the model. It may have colons and slashes. */
   readonly modelId: string;
 }
 
 const PROVIDER = /^[a-z][a-z0-9-]{0,31}$/;
-/** Google's model id becomes part of a path: what could lead to another address has no place in one. */
+/** Google's model id becomes part of a path, so it must not lead to another address. */
 const MODEL_ID = /^[A-Za-z0-9@][\w.:/@+-]{0,199}$/;
 const LEADS_AWAY = /(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
 
 /**
- * Splits at the first colon.
- * @throws PlatformError `validation_failed`, reason `model_spec`. It does not repeat what was given.
+ * Splits at the first colon. ⏎ @throws PlatformError `validation_failed`, reason `model_spec`. It does not repeat the
+ * input.
  */
 export function parseModelSpec(spec: string): ModelSpec {
   const colon = spec.indexOf(':');

@@ -1,4 +1,4 @@
-/** A model made ready for one call: its library is loaded, and what goes through it is counted. */
+/** A model prepared for one call: its library is loaded, and its requests are counted. */
 import type { generateText } from 'ai';
 import type { Call } from './call.ts';
 import type { HostedModel } from './factories.ts';
@@ -22,10 +22,10 @@ interface Parts {
 
 const STEPS = 8;
 
-/** Asks nobody anything before one of the two is called. */
+/** Sends no request before one of the two is called. */
 export async function openModel(parts: Parts) {
   const { resolved, request, meter, call } = parts;
-  // Loaded here and not above, so that nothing is loaded for who never asks.
+  // Loaded here, so that an application that calls no model loads no library.
   const sdk = await import('ai');
   const settings = {
     model: sdk.wrapLanguageModel({ model: await loadModel(parts), middleware: meter.middleware }),
@@ -47,7 +47,7 @@ export async function openModel(parts: Parts) {
   };
   return {
     generate: () => sdk.generateText(settings),
-    // The SDK prints errors to the console of the process, prompts included, unless somebody takes them.
+    // The SDK prints errors to the console, prompts included, unless a listener takes them.
     stream: () => sdk.streamText({ ...settings, onError: () => undefined }).stream,
   };
 }
@@ -64,13 +64,13 @@ function loadModel({ resolved, meter, aiBinding, fetch }: Parts): Promise<Hosted
     aiBinding,
     fetch: async (input, init) => {
       try {
-        // A redirect would take keys along: of all headers with one, only `Authorization` is kept back.
+        // A redirect would carry keys along: `fetch` drops only `Authorization`.
         const response = await fetch(input, { ...init, redirect: 'manual' });
         meter.hearStatus(response.status);
         return response;
       } catch (cause) {
         if (init?.signal?.aborted) throw cause;
-        // The form in which the SDK understands that there is no connection, on every platform.
+        // The error that the SDK reads as a missing connection, on every platform.
         throw new TypeError('fetch failed', { cause });
       }
     },

@@ -1,16 +1,14 @@
 /**
- * What tokens cost by a rate card. Everything is added up in whole picodollars (10⁻¹² US dollars): a price of at most
- * six decimal places for a million tokens is a whole number of them for one, so that nothing is ever rounded until the
- * sum becomes a number, once.
+ * The price of tokens by a rate card. Sums are whole picodollars (10⁻¹² US dollars): a price of at most six decimals
+ * for a million tokens is a whole number of them per token, so that rounding happens once, when the sum becomes a
+ * number.
  */
 import type { ModelPrices, ModelRate, RateCard, UsdPerMillion } from './rate-card.ts';
 import type { TokenCounts } from './usage.ts';
 
 const PLACES = 12;
 
-/**
- * The rate of a model, or undefined for one that the card does not know.
- */
+/** The rate of a model, or undefined for one that is not on the card. */
 export function rateOf(
   card: RateCard,
   model: { readonly provider: string; readonly modelId: string },
@@ -19,7 +17,7 @@ export function rateOf(
   return row && Object.hasOwn(row.models, model.modelId) ? row.models[model.modelId] : undefined;
 }
 
-/** What one answer costs, in picodollars. Whether a prompt is long is a question of each request on its own. */
+/** The price of one answer, in picodollars. The limit for long prompts applies to each request. */
 export function priceOf(rate: ModelRate, tokens: TokenCounts): bigint {
   const { longPrompt } = rate;
   const prices: ModelPrices = longPrompt && tokens.inputTokens > longPrompt.over ? longPrompt : rate;
@@ -33,18 +31,18 @@ export function priceOf(rate: ModelRate, tokens: TokenCounts): bigint {
 }
 
 /**
- * An amount as a number of US dollars: the one that is nearest to it, so that its shortest decimal is the amount itself
- * up to 15 digits. Who adds amounts up must not add these numbers, but `Math.round(usd * 1e12)` as a BigInt.
+ * An amount as the nearest number of US dollars, whose shortest decimal is the amount itself up to 15 digits. To add
+ * amounts up, do not add these numbers, but `Math.round(usd * 1e12)` as a BigInt.
  */
 export function toUsd(picodollars: bigint): number {
   const digits = picodollars.toString().padStart(PLACES + 1, '0');
-  // Read from text, and not divided: a quotient of two rounded numbers need not be the nearest one.
+  // Parsed from text: a quotient of two rounded numbers need not be the nearest one.
   return Number(`${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`);
 }
 
 /**
- * Looks every price of a card through, so that a mistake in it is found when the host is made and not in a call.
- * @throws TypeError naming the model.
+ * Checks every price of a card, so that a mistake is found when the host is made and not in a call. ⏎ @throws
+ * TypeError naming the model.
  */
 export function assertRateCard(card: RateCard): void {
   for (const [provider, row] of Object.entries(card)) {

@@ -1,18 +1,18 @@
 /**
- * What went wrong at a provider, in the platform's own words. The errors of the libraries carry prompts, answers,
- * addresses and bodies, and some quote them in their messages: nothing of that goes on, not even as a cause.
+ * Failures of a provider, in the platform's own words. The errors of the libraries carry prompts, answers, addresses
+ * and bodies, some of them in their messages: none of that is passed on, not even as a cause.
  */
 import { PlatformError, type ProblemCode } from '@freehold/contracts';
 import type { ModelRefusal } from './refusal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What an error says about itself, in whatever shape it comes. */
+/** The facts in an error, whatever shape it has. */
 interface Evidence {
   readonly name: string;
   /** The status of the answer; undefined when there was none. */
   readonly status: number | undefined;
-  /** Machine-readable words of the provider, such as `context_length_exceeded`. */
+  /** Machine-readable codes of the provider, such as `context_length_exceeded`. */
   readonly codes: readonly string[];
   /** Prose of the provider. It is searched and never shown. */
   readonly prose: string;
@@ -39,8 +39,8 @@ const QUOTA_PROSE = /credit balance/i;
 const UNKNOWN_CODES = ['model_not_found', 'not_found_error'];
 
 /**
- * Judges what a library threw. A `PlatformError` is given back as it is.
- * @param provider the row, as it is shown.
+ * Classifies an error of a library. A `PlatformError` is returned unchanged. ⏎ @param provider the row, as it is
+ * shown.
  */
 export function judgeProviderFailure(thrown: unknown, provider: string): PlatformError {
   if (thrown instanceof PlatformError) return thrown;
@@ -52,14 +52,14 @@ export function judgeProviderFailure(thrown: unknown, provider: string): Platfor
     ...(mayWait && evidence.retryAfter !== undefined
       ? { headers: { 'retry-after': evidence.retryAfter } }
       : {}),
-    // The kind of error alone: enough to know where to look, and nothing that anybody wrote.
+    // The class of the error alone: enough to investigate, and no text of the provider or the caller.
     cause: new Error(`${evidence.name}, status ${evidence.status ?? 'none'}`),
   });
 }
 
 /**
- * Whether the provider certainly generated nothing for this request: it said no, or was never reached. Everything else,
- * silence above all, may have been generated and will be billed.
+ * Whether the provider certainly generated nothing for this request: it refused, or was never reached. Everything
+ * else, silence above all, may have been generated and will be billed.
  */
 export function isUnspent(thrown: unknown): boolean {
   const { status } = readEvidence(thrown);
@@ -122,7 +122,7 @@ function judge(
   return badAnswer(provider);
 }
 
-/** What is said when the answer ended before it was finished, or cannot be read. */
+/** The error of an answer that ended early, or cannot be read. */
 export function badAnswer(provider: string) {
   return {
     code: 'runtime_fault',
@@ -131,7 +131,7 @@ export function badAnswer(provider: string) {
   } as const;
 }
 
-/** What is said when the provider's rules on content ended it. */
+/** The error of an answer that the provider's rules on content ended. */
 export function contentRefused(provider: string) {
   return {
     code: 'forbidden',
@@ -140,7 +140,7 @@ export function contentRefused(provider: string) {
   } as const;
 }
 
-/** What is said when time is up. */
+/** The error when time is up. */
 export function tookTooLong(provider: string) {
   return {
     code: 'unavailable',
@@ -177,7 +177,7 @@ function failed(name: string, provider: string) {
 }
 
 function readEvidence(thrown: unknown): Evidence {
-  // A retried call ends in an error that holds those of all attempts: the last one says why it was the last.
+  // A retried call ends in an error that holds those of all attempts: the last one has the final reason.
   const error = fields(fields(thrown).lastError ?? thrown);
   const data = fields(error.data);
   const stated = fields(data.error ?? fields(data.response).error ?? data);

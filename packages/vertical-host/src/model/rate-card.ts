@@ -1,7 +1,7 @@
 /**
- * What providers ask for a token according to their public lists, and when that was. Data alone; the arithmetic is in
- * `price.ts`. The prices are those for text at the standard tier, paid on demand, without discounts. What is not here
- * is unpriced: a price that ends on a known day, or that could not be looked up, is left out.
+ * The public list prices of providers, with their dates. Data alone; the arithmetic is in `price.ts`. The prices are
+ * those for text at the standard tier, paid on demand, without discounts. A model without an entry is unpriced: prices
+ * that end on a known day, or could not be looked up, are left out.
  */
 
 /** A price in US dollars for a million tokens, as a decimal with at most six places: `'0.125'`. */
@@ -11,30 +11,30 @@ export interface ModelPrices {
   readonly input: UsdPerMillion;
   /** For input that was read from a cache. Default: as `input`. */
   readonly cachedInput?: UsdPerMillion;
-  /** For input that was written to a cache, for the shortest time that is offered. Default: as `input`. */
+  /** For input that was written to a cache, for the shortest offered time. Default: as `input`. */
   readonly cacheWrite?: UsdPerMillion;
-  /** For all that was generated, reasoning included. */
+  /** For all generated tokens, reasoning included. */
   readonly output: UsdPerMillion;
 }
 
 export interface ModelRate extends ModelPrices {
-  /** The prices of a whole request whose prompt has more than `over` tokens. Default: there is no such line. */
+  /** The prices of a whole request whose prompt has more than `over` tokens. Default: the same for every length. */
   readonly longPrompt?: ModelPrices & { readonly over: number };
 }
 
 export interface RateCardRow {
-  /** The day these prices were on the list: `2026-10-24`. */
+  /** The day of the list: `2026-10-24`. */
   readonly asOf: string;
-  /** Where the list is. */
+  /** The address of the list. */
   readonly source: string;
-  /** By model id, exactly as it stands in a spec. */
+  /** By model id, exactly as in a spec. */
   readonly models: Readonly<Record<string, ModelRate>>;
 }
 
-/** By provider row. A row that is not here, or a model that is not in its row, is unpriced. */
+/** By provider row. A missing row, or a model that is missing in its row, is unpriced. */
 export type RateCard = Readonly<Record<string, RateCardRow>>;
 
-/** Above 272,000 tokens of prompt OpenAI takes twice the price of input and caches, and 1.5 times that of output. */
+/** Above 272,000 tokens of prompt OpenAI charges twice the price of input and caches, and 1.5 times that of output. */
 const OPENAI_LONG = 272_000;
 
 const GPT_5_6_SOL: ModelRate = {
@@ -67,7 +67,7 @@ const GEMINI_3_PRO: ModelRate = {
   longPrompt: { over: 200_000, input: '4', cachedInput: '0.4', output: '18' },
 };
 
-/** The platform's own card. Pass another to `createModelHost` where it has become old. */
+/** The platform's own card. Pass another to `createModelHost` when it is out of date. */
 export const RATE_CARD: RateCard = {
   openai: {
     asOf: '2026-10-16',

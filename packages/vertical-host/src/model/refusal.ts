@@ -1,4 +1,4 @@
-/** Why a model call did not come to an answer: the reasons beside the platform's codes (spec 2.7). */
+/** The reasons of a failed model call, beside the platform's codes (spec 2.7). */
 
 /**
  * | reason                 | code                | what it means                                                         |
@@ -16,7 +16,7 @@
  * | `model_context`        | `payload_too_large` | the prompt is longer than the model can read                          |
  * | `model_refused`        | `forbidden`         | the provider's rules on content: it did not answer, or stopped        |
  * | `model_request`        | `runtime_fault`     | the provider does not understand the request                          |
- * | `model_answer`         | `runtime_fault`     | nobody understands the answer, or it broke off                        |
+ * | `model_answer`         | `runtime_fault`     | the answer cannot be read, or it broke off                            |
  * | `model_failed`         | `runtime_fault`     | something else in the provider's library                              |
  */
 export type ModelRefusal =

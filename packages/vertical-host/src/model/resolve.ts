@@ -1,4 +1,4 @@
-/** From the name of a model to what it takes to ask it, by what the platform holds and nothing else (spec 4.8, D-21). */
+/** Resolves the name of a model to its factory and settings, from the platform's environment alone (spec 4.8, D-21). */
 import { PlatformError } from '@freehold/contracts';
 import type { ModelFactories, ModelFactory, ModelVariable } from './factories.ts';
 import { type ModelSpec, parseModelSpec } from './model-spec.ts';
@@ -6,9 +6,9 @@ import { rateOf } from './price.ts';
 import type { RateCard } from './rate-card.ts';
 import type { ModelRefusal } from './refusal.ts';
 
-/** Where models come from. */
+/** The sources of models. */
 export interface ModelSource {
-  /** The platform's own environment. Of it, a row's own variables are read and no others. */
+  /** The platform's own environment. Only a row's own variables are read. */
   readonly env: Readonly<Record<string, unknown>>;
   readonly aiBinding: unknown;
   readonly factories: ModelFactories;
@@ -21,15 +21,15 @@ export interface ResolvedModel {
   readonly variable: (name: string) => string | undefined;
 }
 
-/** Whether a model can be asked, as far as that can be known without asking. */
+/** Whether a model can be called, as far as that is known without a request. */
 export interface ModelStatus {
   readonly spec: string;
   readonly configured: boolean;
-  /** What is missing or unusable: names of variables, or `aiBinding`. Never a value. */
+  /** The missing or unusable settings: names of variables, or `aiBinding`. Never a value. */
   readonly lacks: readonly string[];
-  /** Why a call would be refused, in words; null when it would not. */
+  /** The reason why a call would be refused, in a sentence; null when it would not. */
   readonly detail: string | null;
-  /** Whether the rate card knows the model. */
+  /** Whether the rate card has the model. */
   readonly priced: boolean;
 }
 
@@ -49,7 +49,7 @@ export function resolveModel(source: ModelSource, spec: string): ResolvedModel {
   return { model, factory, variable: (name) => values.get(name) };
 }
 
-/** The same question, answered instead of thrown. */
+/** The same question, returned instead of thrown. */
 export function modelStatus(source: ModelSource, spec: string): ModelStatus {
   try {
     const { model, factory } = findRow(source, spec);
@@ -68,7 +68,7 @@ export function modelStatus(source: ModelSource, spec: string): ModelStatus {
 
 function findRow({ factories }: ModelSource, spec: string): { model: ModelSpec; factory: ModelFactory } {
   const model = parseModelSpec(spec);
-  // `constructor` is a well-formed name, and everybody's property.
+  // `constructor` is a well-formed name, and a property of every object.
   const factory = Object.hasOwn(factories, model.provider) ? factories[model.provider] : undefined;
   if (!factory)
     throw refused('unsupported', 'model_provider', `There are no models of ${model.provider} here.`);
@@ -84,7 +84,7 @@ function readVariables({ env, aiBinding }: ModelSource, factory: ModelFactory) {
     const value = env[variable.name];
     const isSet = typeof value === 'string' && value !== '';
     if (isSet && isUsable(variable, value)) values.set(variable.name, value);
-    // A value that cannot be used is lacking even where none is needed: somebody meant it.
+    // An unusable value counts as missing even where it is optional: the operator meant to set it.
     else if (isSet || variable.required) lacks.push(variable.name);
   }
   if (factory.needsAiBinding && (typeof aiBinding !== 'object' || aiBinding === null))

@@ -1,4 +1,4 @@
-/** The text of an answer while it comes. */
+/** The text of an answer, as a stream. */
 import type { Call } from './call.ts';
 import type { ModelAnswer } from './model-host.ts';
 import type { ModelUsageLine } from './usage-line.ts';
@@ -7,8 +7,8 @@ export interface ModelTextStream {
   /** The text in pieces, of all steps. Errors as `run` rejects; cancelling it stops the provider. */
   readonly text: ReadableStream<string>;
   /**
-   * Settles when the call is over: with why it stopped (`cancelled` when the reader did) and its line, null when it was
-   * cancelled before anything was spent. Rejects when `text` errors. Nobody has to look at it.
+   * Settles when the call is over: with the reason (`cancelled` when the reader cancelled) and its line, null when it
+   * was cancelled before it spent anything. Rejects when `text` errors. It may be left unhandled.
    */
   readonly end: Promise<{
     readonly finish: ModelAnswer['finish'] | 'cancelled';
@@ -22,7 +22,7 @@ interface Part {
   readonly error?: unknown;
 }
 
-/** Waits for the first of the text, so that a refusal is one of the call and not of the stream. */
+/** Waits for the first text, so that a refusal rejects the call and not the stream. */
 export async function streamOf({
   call,
   parts,
@@ -44,7 +44,7 @@ export async function streamOf({
       if (text !== undefined) return text;
       call.requireAnswer();
     } catch (thrown) {
-      // A reader that cancels while it waits ends the wait, too. Its line is already being recorded.
+      // A cancellation also ends a pending read. Its line is already being recorded.
       if (isCancelled) throw thrown;
       const failure = await call.abandon(thrown);
       end.reject(failure);
@@ -70,7 +70,7 @@ export async function streamOf({
         else controller.enqueue(ahead.text);
       },
       async cancel() {
-        // The whole answer was there and its line is recorded: there is nothing to stop.
+        // The whole answer has come and its line is recorded.
         if (isAhead && ahead.text === undefined) return;
         isCancelled = true;
         try {
@@ -81,7 +81,7 @@ export async function streamOf({
         }
       },
     },
-    // Nothing is read before somebody asks for it.
+    // Reads only when the reader asks.
     { highWaterMark: 0 },
   );
   return { text, end: end.promise };

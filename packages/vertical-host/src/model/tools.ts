@@ -5,13 +5,13 @@ import type { z } from 'zod';
 
 /** A function for the model. It runs in the vertical, never at the provider. */
 export interface ModelTool {
-  /** What it is for, in words for the model. */
+  /** Its purpose, for the model to read. */
   readonly description: string;
-  /** What it takes. The model is shown its JSON Schema, and what it passes is checked. */
+  /** Its input. The model sees its JSON Schema, and the model's input is checked. */
   readonly input: z.ZodType;
   /**
-   * Answers JSON. A `PlatformError` is told to the model, which may do better; anything else that is thrown fails the
-   * call, because its message could hold what the provider must not read.
+   * Returns JSON. The model reads a `PlatformError`, and may correct itself; any other error fails the call, because
+   * its message could hold data that the provider must not read.
    */
   run(input: never, options: { readonly signal: AbortSignal }): unknown;
 }
@@ -19,7 +19,7 @@ export interface ModelTool {
 /** By name: 1 to 64 letters, digits, `_` and `-`. */
 export type ModelTools = Readonly<Record<string, ModelTool>>;
 
-/** Makes tools of the AI SDK. `fail` is called with what fails the call. */
+/** Makes tools of the AI SDK. `fail` receives an error that fails the call. */
 export function bindTools(
   tools: ModelTools,
   parts: {

@@ -1,4 +1,4 @@
-/** The line that a call leaves behind: how much it took, what that costs by the list, and for whom it was (spec 2.8). */
+/** The usage line of a call: its tokens, their list price, and its attribution (spec 2.8). */
 import { parseInput } from '@freehold/contracts';
 import { z } from 'zod';
 import type { ModelSpec } from './model-spec.ts';
@@ -15,16 +15,16 @@ const attributionSchema = z.strictObject({
   operation: name,
 });
 
-/** For whom a call is made: exactly these five (spec 2.8). Each has 1 to 128 characters. */
+/** The attribution of a call: exactly these five keys (spec 2.8). Each has 1 to 128 characters. */
 export type ModelAttribution = Readonly<z.infer<typeof attributionSchema>>;
 
-/** One for each call that may have spent something. Plain JSON. */
+/** One for each call that may have spent tokens. Plain JSON. */
 export interface ModelUsageLine extends TokenCounts {
-  /** The model as it was asked for: `openai:gpt-5-mini`. */
+  /** The spec of the call: `openai:gpt-5-mini`. */
   readonly spec: string;
-  /** `failed` and `cancelled` calls have a line too: what they took before that is taken. */
+  /** `failed` and `cancelled` calls have a line too, with the tokens spent until then. */
   readonly outcome: 'completed' | 'failed' | 'cancelled';
-  /** False when the provider left out counts: what is there is the least that it was. */
+  /** False when the provider left out counts: then the counts are a minimum. */
   readonly reported: boolean;
   /** US dollars by the rate card, for the counts of this line; null for a model that the card does not know. */
   readonly listUsd: number | null;
@@ -34,14 +34,14 @@ export interface ModelUsageLine extends TokenCounts {
 }
 
 /**
- * @returns a frozen copy.
- * @throws PlatformError `validation_failed` when a key is missing, empty or too long, and for any sixth.
+ * @returns a frozen copy. ⏎ @throws PlatformError `validation_failed` when a key is missing, empty or too long, and
+ * for any sixth.
  */
 export function parseAttribution(attribution: unknown): ModelAttribution {
   return Object.freeze(parseInput('The attribution', attributionSchema, attribution));
 }
 
-/** Sums the answers of a call up. Each is priced on its own, because some prices depend on the length of a prompt. */
+/** Sums the answers of a call. Each has its own price, because some prices depend on the length of a prompt. */
 export function makeUsageLine(call: {
   readonly spec: string;
   readonly model: ModelSpec;

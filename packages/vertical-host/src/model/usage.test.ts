@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeCounts, usageOfChunk } from './chunk-usage.ts';
-import { NO_TOKENS, readUsage, sumUsage } from './usage.ts';
+import { mergeCounts, NO_TOKENS, readUsage, sumUsage, usageOfChunk } from './usage.ts';
 
 const stated = (
   input: Partial<Record<'total' | 'noCache' | 'cacheRead' | 'cacheWrite', number>>,

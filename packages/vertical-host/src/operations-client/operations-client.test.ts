@@ -6,8 +6,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { declare, fakeScope, type Handler } from '../../test/fixtures.ts';
 import { mountOperations } from '../mount-operations.ts';
-import { ApiError } from './api-error.ts';
-import { makeOperationsClient, type OperationsClientOptions } from './operations-client.ts';
+import { ApiError, makeOperationsClient, type OperationsClientOptions } from './operations-client.ts';
 
 const operations = {
   'order/read': declare({
@@ -133,7 +132,7 @@ describe('a failure', () => {
     expect((failure as ApiError).requestId).toMatch(/./);
   });
 
-  test('of a session that ended is told to whoever shows the sign-in', async () => {
+  test('of a session that ended calls the listener that shows the sign-in', async () => {
     const told: string[] = [];
     const refuse: Handler = () => {
       throw new PlatformError('unauthenticated', 'Sign in first.', { reason: 'session_ended' });

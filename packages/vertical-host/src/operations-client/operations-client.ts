@@ -1,21 +1,21 @@
 /** Calls of declared operations over HTTP, as `mountOperations` takes them (spec 4.5). */
+import type { Problem, ProblemCode } from '@freehold/contracts';
 import { fillPath, type HttpBinding, type OperationTable, queryOf } from '@freehold/operations';
 import type { z } from 'zod';
-import { apiErrorOf, unreachable } from './api-error.ts';
 
 /**
- * Where operations are reached that say so themselves; the others are at `POST /api/op/<name>`. `freehold client`
- * writes this table, and a vertical that keeps its addresses in a table of their own can pass that.
+ * The addresses of operations that declare one; the others are at `POST /api/op/<name>`. `freehold client` writes this
+ * table, and a vertical that has its addresses in a table of their own can pass that.
  */
 export type OperationAddresses<T extends OperationTable> = {
   readonly [N in keyof T & string]?: HttpBinding;
 };
 
-/** What a caller writes: defaults may be left out. */
+/** The input of a caller: defaults may be left out. */
 export type OperationInput<T extends OperationTable, N extends keyof T> = z.input<T[N]['input']>;
 export type OperationOutput<T extends OperationTable, N extends keyof T> = z.output<T[N]['output']>;
 
-/** What was answered, with the version to name in `ifMatch` when changing it; null where there is none. */
+/** The answer, with the version for `ifMatch` in a later change; null where there is none. */
 export interface Answer<T> {
   readonly value: T;
   readonly version: string | null;
@@ -28,7 +28,7 @@ export interface Answer<T> {
 export interface CallOptions {
   /** Refuses the change when the record is no longer at this version. */
   readonly ifMatch?: string | null | undefined;
-  /** Makes a repeated call the same call: one key for each press of a button. */
+  /** Makes a repeat the same call: one key for each press of a button. */
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -40,15 +40,14 @@ export interface OperationsClientOptions {
   readonly fetch?: (address: string, init: RequestInit) => Promise<Response>;
   /** Sent with every call: `authorization`, for a front end without cookies. */
   readonly headers?: () => Readonly<Record<string, string>>;
-  /** Told of every 401, so that a session that ended elsewhere is noticed on the next click. */
+  /** Called for every 401, so that the page notices a session that ended elsewhere. */
   readonly onUnauthenticated?: () => void;
 }
 
 export interface OperationsClient<T extends OperationTable> {
   /**
-   * Calls an operation.
-   * @throws ApiError when it is refused or nobody answers; the signal's reason when it is aborted; TypeError for a path
-   * field that no address can carry (empty, `.` and `..`).
+   * Calls an operation. ⏎ @throws ApiError when it is refused or no answer comes; the signal's reason when it is
+   * aborted; TypeError for a path field that no address can carry (empty, `.` and `..`).
    */
   call<N extends keyof T & string>(
     name: N,
@@ -56,8 +55,8 @@ export interface OperationsClient<T extends OperationTable> {
     options?: CallOptions,
   ): Promise<Answer<OperationOutput<T, N>>>;
   /**
-   * Reaches one of the application's routes around the operations. Its type is the caller's claim: nothing checks it.
-   * @throws as {@link call}.
+   * Calls another route of the application. Its type is the caller's claim, and is not checked. ⏎ @throws as {@link
+   * call}.
    */
   request<V>(method: string, path: string, body?: object, options?: CallOptions): Promise<Answer<V>>;
 }
@@ -111,4 +110,67 @@ export function makeOperationsClient<T extends OperationTable>(
         : request(method, address, rest, callOptions);
     },
   };
+}
+
+/** The problem's code, or `unreachable` when no answer came. */
+export type ApiErrorCode = ProblemCode | 'unreachable';
+
+/** A failure to show: `message` is the problem's `detail`. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** 0 when no answer came. */
+  readonly status: number;
+  readonly code: ApiErrorCode;
+  readonly reason: string | undefined;
+  /** Path of an input field → the fault in it. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** For a report to the operator; null when the answer has none. */
+  readonly requestId: string | null;
+
+  constructor(
+    status: number,
+    problem: Pick<Partial<Problem>, 'reason' | 'errors' | 'requestId'> & {
+      readonly code: ApiErrorCode;
+      readonly detail: string;
+    },
+  ) {
+    super(problem.detail);
+    this.status = status;
+    this.code = problem.code;
+    this.reason = problem.reason;
+    this.fields = new Map(problem.errors?.map(({ path, message }) => [path, message]));
+    this.requestId = problem.requestId ?? null;
+  }
+}
+
+/** The error of an answer without success: its status, and its body as JSON or null. */
+export function apiErrorOf(status: number, body: unknown): ApiError {
+  if (isProblem(body)) return new ApiError(status, body);
+  // The answer is not the application's: a proxy, or a server that is being replaced.
+  const isBusy = [502, 503, 504].includes(status);
+  return new ApiError(status, {
+    code: isBusy ? 'unavailable' : 'internal',
+    detail: isBusy
+      ? 'The application cannot be reached right now. Try again in a moment.'
+      : 'Something went wrong on our side. Try again in a moment.',
+  });
+}
+
+/** No answer came. */
+export function unreachable(): ApiError {
+  return new ApiError(0, {
+    code: 'unreachable',
+    detail: 'The server cannot be reached. Check your connection and try again.',
+  });
+}
+
+function isProblem(body: unknown): body is Problem {
+  return (
+    typeof body === 'object' &&
+    body !== null &&
+    'code' in body &&
+    typeof body.code === 'string' &&
+    'detail' in body &&
+    typeof body.detail === 'string'
+  );
 }

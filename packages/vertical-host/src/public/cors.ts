@@ -1,27 +1,31 @@
-/** What the public surface tells browsers: which page may ask, how, and what it may read (Fetch standard, section 3.3). */
+/**
+ * CORS of the public surface: the pages that may ask, the methods, and the headers that they may read (Fetch standard,
+ * section 3.3); and origins as owners write them.
+ */
 import { answerOtherMethod, REQUEST_ID_HEADER } from '@freehold/contracts/http';
+import { z } from 'zod';
 
-/** How long a browser may go by a preflight: the request itself is held against the list in any case. */
+/** The time that a browser caches a preflight: the request itself is checked against the list in any case. */
 const PREFLIGHT_SECONDS = 60;
 
 /** Names of hosts have at most 253 characters; the rest is room for a scheme and a port. */
-export const ORIGIN_LENGTH_MAX = 300;
+const ORIGIN_LENGTH_MAX = 300;
 
-/** `scheme://host[:port]` (RFC 6454, section 6.2), and nothing that could be a list, a path or a pattern. */
+/** `scheme://host[:port]` (RFC 6454, section 6.2): no list, path or pattern. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/;
 
 /**
- * Whether the header names one origin. `null` does not: sandboxed frames and files of whoever made them send it, so
- * that a list with `null` would be open to everybody.
+ * Whether the header names one origin. `null` does not: any sandboxed frame or file sends it, so that a list with
+ * `null` would be open to all.
  */
 export function isOrigin(header: string | undefined): header is string {
   return header !== undefined && header.length <= ORIGIN_LENGTH_MAX && ORIGIN.test(header);
 }
 
 /**
- * Whether the list has exactly this origin. A search through a thousand takes tens of microseconds, less than making
- * an index of them; and an index that is kept would go on letting in what was taken off the list.
- * @throws TypeError for what is no list: of a text, `includes` would find any part.
+ * Whether the list has exactly this origin. A search through a thousand takes tens of microseconds, less than building
+ * an index; and a cached index would still hold removed origins. ⏎ @throws TypeError for a value that is no list:
+ * `includes` of a text would find any part of it.
  */
 export function isListed(origin: string, allowedOrigins: readonly string[]): boolean {
   if (!Array.isArray(allowedOrigins)) throw new TypeError('allowedOrigins of the actor is no list');
@@ -29,8 +33,8 @@ export function isListed(origin: string, allowedOrigins: readonly string[]): boo
 }
 
 /**
- * Answers OPTIONS, preflights included, with what the path takes.
- * @throws PlatformError `method_not_allowed`, with `Allow`, for every other method.
+ * Answers OPTIONS, preflights included, with the methods of the path. ⏎ @throws PlatformError `method_not_allowed`,
+ * with `Allow`, for every other method.
  */
 export function answerOptions(method: string, registered: readonly string[]): Response {
   const response = answerOtherMethod(method, registered);
@@ -47,10 +51,7 @@ export interface Dressing {
   readonly requestId: string;
 }
 
-/**
- * The response as the surface lets it go. Whatever a handler, an error handler or a middleware wrote about CORS and
- * cookies does not count.
- */
+/** The response with the surface's own CORS headers and without cookies, whatever a handler or middleware set. */
 export function dressed(response: Response, { origin, replayed, requestId }: Dressing): Response {
   const result = writable(response);
   const { headers } = result;
@@ -91,4 +92,30 @@ function writable(response: Response): Response {
     copy.headers.delete('set-cookie');
     return copy;
   }
+}
+
+/**
+ * The origin of a web site, for an operation's input: `https://Shop.example/` becomes `https://shop.example`, and
+ * `https://münchen.example` the ASCII form that browsers send. Refuses patterns, paths, user names, and other schemes
+ * than http and https. It changes its input, and so has no JSON Schema as an output: give outputs `z.string()`.
+ */
+export const webOrigin: z.ZodType<string, string> = z
+  .string()
+  .max(ORIGIN_LENGTH_MAX)
+  .transform((text, issues) => {
+    const origin = originOf(text.trim());
+    if (origin !== null) return origin;
+    issues.addIssue({
+      code: 'custom',
+      message: 'must be the address of a site, such as https://shop.example',
+    });
+    return z.NEVER;
+  });
+
+/** Null for a text that is not exactly an origin. The parser accepts stars in host names, where no page can be. */
+function originOf(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const { href, origin, protocol } = new URL(text);
+  const isSite = ['https:', 'http:'].includes(protocol) && isOrigin(origin);
+  return isSite && href === `${origin}/` ? origin : null;
 }

@@ -1,54 +1,50 @@
-/** The public surface of a vertical: what widgets in other sites' pages may ask, as one service (spec 4.6, 5.7, 7.7). */
+/**
+ * The public surface of a vertical: the routes for widgets in other sites' pages, performed as one service (spec 4.6,
+ * 5.7, 7.7).
+ */
 import { PlatformError, serviceKey } from '@freehold/contracts';
 import { parseIdempotencyKey } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
-import { readBody } from '../lib/json-body.ts';
-import { requestIdOf } from '../lib/request-id.ts';
-import { throughApp } from './app-errors.ts';
+import { throughApp } from '../lib/problem-response.ts';
+import { readBody, requestIdOf } from '../lib/request.ts';
 import { answerOptions, dressed, isListed, isOrigin } from './cors.ts';
 import { makeHandlerActor } from './public-actor.ts';
 import { type PublicRoute, publicRoutes } from './public-routes.ts';
 import type { PublicActor, PublicSurfaceOptions } from './public-surface.ts';
-import { dropCredentials, keepBody } from './visitor-request.ts';
 
-/** A request that was let in. */
+/** An admitted request. */
 interface Admission {
   readonly origin: string;
   readonly actor: PublicActor;
-  /** True once the handler's calls were answered with what had been done before. */
+  /** True when the handler's calls repeated earlier ones. */
   replayed: boolean;
 }
 
 /**
- * Mounts `basePath` and everything under it for pages of other origins. `resolveActor` is asked for every request; a
- * request whose `Origin` is not on the list it answers is 403 before any handler runs, and so is one without
- * `Origin`, one with `Origin: null`, and one for which it answers null: nobody can tell the one from the other.
- *
- * A listed page gets CORS headers on every answer, refusals included, and never with credentials: the visitor's
- * cookies and `Authorization` are dropped before the vertical sees the request, and no cookie is set. Preflights
- * name exactly the methods that are registered at the path. Bodies are JSON of at most `bodyLimitBytes` (413, 415).
- * Other methods are 405 with `Allow`, other paths 404.
- *
- * Refusals are thrown, and so reach the error handler that the app has when they happen. Without one they are
- * answered as {@link problemResponse} does.
- *
- * Mount it before a catch-all of the app. What the app has under `basePath` already is not gated.
- * @throws Error at once for a service key, a base path or a route that cannot be served, and for two routes that
- * would dispatch identically, naming both.
+ * Mounts `basePath` and everything under it for pages of other origins. `resolveActor` is asked for every request. A
+ * request whose `Origin` is not on its list is 403 before any handler runs; so is one without `Origin`, one with
+ * `Origin: null`, and one for which it returns null: the four cannot be told apart. ⏎ A listed page gets CORS headers
+ * on every answer, refusals included, and never with credentials: the visitor's cookies and `Authorization` are
+ * dropped before the vertical sees the request, and no cookie is set. Preflights name exactly the registered methods
+ * of the path. Bodies are JSON of at most `bodyLimitBytes` (413, 415). Other methods are 405 with `Allow`, other paths
+ * 404. ⏎ Refusals are thrown to the app's error handler. Without one they are answered as {@link problemResponse}
+ * does. ⏎ Mount it before a catch-all of the app. Earlier routes of the app under `basePath` are not gated. ⏎ @throws
+ * Error at once for a service key, a base path or a route that cannot be mounted, and for two routes that would
+ * dispatch identically, naming both.
  */
 export function mountPublicSurface<E extends Env>(app: Hono<E>, options: PublicSurfaceOptions<E>): void {
   serviceKey.parse(options.service);
   const { everything, routes, methodsAt } = publicRoutes(options);
   const admissions = new WeakMap<Context<E>, Admission>();
 
-  // Outside of the gate, so that it also dresses what the error handler answers.
+  // Outside of the gate, so that answers of the error handler get the headers too.
   app.use(everything, async (c, next) => {
     await next();
     const response = dressed(c.res, {
       ...admissions.get(c),
       requestId: requestIdOf(c, options.newRequestId),
     });
-    // Otherwise hono would copy the headers of the response that this one replaces.
+    // Otherwise hono would copy the headers of the replaced response.
     c.res = undefined;
     c.res = response;
   });
@@ -67,7 +63,7 @@ export function mountPublicSurface<E extends Env>(app: Hono<E>, options: PublicS
       throughApp(app, options, (c) => answer(c, route, requireAdmission(admissions.get(c)), options)),
     );
   }
-  // After all of the above: the router takes the first that fits, and these fit every method.
+  // After all of the above: hono takes the first route that fits, and these fit every method.
   for (const { path } of routes)
     app.all(
       path,
@@ -76,7 +72,7 @@ export function mountPublicSurface<E extends Env>(app: Hono<E>, options: PublicS
   app.all(everything, throughApp(app, options, nothingHere));
 }
 
-/** @throws PlatformError `forbidden`: the one refusal of whoever is not on the list, whatever the reason is. */
+/** @throws PlatformError `forbidden`: one refusal for all requests that are not listed, whatever the reason. */
 async function admit<E extends Env>(
   c: Context<E>,
   { resolveActor, service }: PublicSurfaceOptions<E>,
@@ -99,17 +95,19 @@ async function answer<E extends Env>(
   const isRead = method === 'GET';
   const key = isRead ? undefined : parseIdempotencyKey(c.req.header('idempotency-key'));
   const body = isRead ? {} : await readBody(c, bodyLimitBytes);
-  if (!isRead) keepBody(c, body);
+  if (!isRead) restoreBody(c, body);
   const calls = makeHandlerActor(actor, { origin, key });
   const response: unknown = await handler(c, { actor: calls.actor, origin, body });
-  // An error response of the network, or a switch of protocols, is nothing that could be dressed.
+  // A network error or a protocol switch cannot get headers.
   if (!(response instanceof Response) || response.status < 200)
     throw new TypeError(`the handler of ${name} answered no Response`);
   admission.replayed = calls.replayed();
   return response;
 }
 
-/** Who is not there is answered like who is not listed, or their difference would tell which tenants there are. */
+/**
+ * An unknown instance gets the same answer as an unlisted origin, or the difference would reveal which tenants exist.
+ */
 async function unlessNotFound(
   resolve: () => Promise<PublicActor | null> | PublicActor | null,
 ): Promise<PublicActor | null> {
@@ -125,12 +123,12 @@ function isNotFound(thrown: unknown): boolean {
   try {
     return thrown instanceof PlatformError && thrown.code === 'not_found';
   } catch {
-    // A proxy can refuse even to be looked at.
+    // A proxy can throw at `instanceof`.
     return false;
   }
 }
 
-/** Fail closed: without the gate there is nobody to act as. */
+/** Fails closed: without the gate there is no service to act as. */
 function requireAdmission(admission: Admission | undefined): Admission {
   if (!admission) throw notListed();
   return admission;
@@ -144,4 +142,31 @@ function notListed(): PlatformError {
   return new PlatformError('forbidden', 'This can be asked only by pages of sites that were listed for it.', {
     reason: 'origin_not_allowed',
   });
+}
+
+/** Headers that a browser adds by itself to identify its user. */
+const CREDENTIALS = ['authorization', 'cookie'];
+
+/**
+ * Removes the visitor's credentials from the request: a member who is signed in to the application in the same browser is
+ * a visitor like any other here.
+ */
+async function dropCredentials(c: Context): Promise<void> {
+  const { raw } = c.req;
+  if (!CREDENTIALS.some((name) => raw.headers.has(name))) return;
+  const headers = new Headers(raw.headers);
+  for (const name of CREDENTIALS) headers.delete(name);
+  // hono caches a body that a middleware has read.
+  const body = raw.bodyUsed ? { body: await c.req.arrayBuffer() } : {};
+  c.req.raw = new Request(raw, { headers, ...body });
+}
+
+/** Lets a handler read the judged body again, with `c.req.json()`. */
+function restoreBody(c: Context, body: Readonly<Record<string, unknown>>): void {
+  const headers = new Headers(c.req.raw.headers);
+  headers.delete('content-length');
+  headers.set('content-type', 'application/json');
+  c.req.raw = new Request(c.req.raw, { headers, body: JSON.stringify(body) });
+  // hono would prefer the cached body.
+  c.req.bodyCache = {};
 }

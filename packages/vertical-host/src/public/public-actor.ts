@@ -1,11 +1,11 @@
-/** The service as which the public surface acts, and the keys under which its calls are repeated. */
+/** The service that the public surface acts as, and the idempotency keys of its calls. */
 import { createHash } from 'node:crypto';
 import type { InvokeResult, OperationStub } from '@freehold/contracts';
 import type { HandlerActor, PublicActor } from './public-surface.ts';
 
 /**
- * The actor over a scope as its service sees it: `host.operations(scopeId, 'service:booking')`.
- * @param allowedOrigins as {@link PublicActor} has them.
+ * The actor over a scope as its service sees it: `host.operations(scopeId, 'service:booking')`. ⏎ @param
+ * allowedOrigins see {@link PublicActor}.
  */
 export function makePublicActor(stub: OperationStub, allowedOrigins: readonly string[]): PublicActor {
   return {
@@ -16,17 +16,17 @@ export function makePublicActor(stub: OperationStub, allowedOrigins: readonly st
 
 interface Visit {
   readonly origin: string;
-  /** The key that the request brought. */
+  /** The key of the request. */
   readonly key: string | undefined;
 }
 
 export interface Calls {
   readonly actor: HandlerActor;
-  /** Whether all that was done had been done before. */
+  /** Whether all calls repeated earlier ones. */
   replayed(): boolean;
 }
 
-/** The actor for one request: each of its calls gets a key of its own, derived from the visitor's. */
+/** The actor for one request: each of its calls gets a key derived from the visitor's. */
 export function makeHandlerActor(actor: PublicActor, { origin, key }: Visit): Calls {
   let count = 0;
   const outcomes = { anew: false, replayed: false };
@@ -47,8 +47,8 @@ export function makeHandlerActor(actor: PublicActor, { origin, key }: Visit): Ca
 }
 
 /**
- * All visitors of all sites are one principal to the scope, which keeps keys by principal: one site must not get in
- * the way of another's, and the second call of a request is no repeat of its first.
+ * All visitors of all sites are one principal, and the scope stores keys by principal: two sites must not share a key,
+ * and the second call of a request is no repeat of its first.
  */
 function keyOf(call: { readonly origin: string; readonly key: string; readonly count: number }): string {
   return createHash('sha256')
@@ -60,7 +60,7 @@ function isReplay(result: Partial<InvokeResult> | undefined): boolean {
   return result?.replayed === true;
 }
 
-/** Reads leave nothing behind, so that they are neither new nor repeated. */
+/** Reads are not recorded, so that they are neither new nor repeated. */
 function isRecorded(result: Partial<InvokeResult> | undefined): boolean {
   return typeof result?.invocation === 'string';
 }

@@ -1,4 +1,4 @@
-/** The table of a public surface: where each handler is reached, judged once, when it is mounted. */
+/** The table of a public surface: the address of each handler, checked once, at the mount. */
 import type { HttpMethod } from '@freehold/contracts';
 import { addressesOf, methodsAt, pathParams } from '@freehold/operations';
 import type { Env } from 'hono';
@@ -14,7 +14,7 @@ export interface PublicRoute<E extends Env> {
 }
 
 interface PublicRoutes<E extends Env> {
-  /** The pattern of the base path and all that is under it. */
+  /** The pattern of everything under the base path. */
   readonly everything: string;
   /** The most literal first, so that `/slots/next` is never taken for `/slots/:slot`. */
   readonly routes: readonly PublicRoute<E>[];
@@ -22,7 +22,7 @@ interface PublicRoutes<E extends Env> {
   methodsAt(path: string): HttpMethod[];
 }
 
-/** @throws Error for a base path or a route that cannot be served, and for two that would dispatch identically. */
+/** @throws Error for a base path or a route that cannot be mounted, and for two that would dispatch identically. */
 export function publicRoutes<E extends Env>({
   basePath,
   routes: register,

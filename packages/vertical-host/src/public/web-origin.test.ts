@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { isOrigin } from './cors.ts';
-import { webOrigin } from './web-origin.ts';
+import { isOrigin, webOrigin } from './cors.ts';
 
 test.each([
   ['https://shop.example', 'https://shop.example'],

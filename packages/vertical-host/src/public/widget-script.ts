@@ -1,27 +1,29 @@
-/** The script that other sites put into their pages: public code, served so that any page may load and pin it. */
+/** The script that other sites put into their pages: public code, which any page may load and pin. */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { answerOtherMethod, entityTag, isUnchanged } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
-import { guarded } from '../lib/failures.ts';
-import type { ProblemOptions } from '../problem-response.ts';
+import { guarded, type ProblemOptions } from '../lib/problem-response.ts';
 
-/** How long a page may go by a script that it has not pinned. */
+/** The time that a page may use an unpinned script without asking again. */
 const FRESH_SECONDS = 300;
 const PINNED_SECONDS = 31_536_000;
-/** 96 bits of the digest, in hexadecimal: nobody finds two scripts of one version. */
+/** 96 bits of the digest, in hexadecimal: enough that no two scripts share a version. */
 const VERSION_LENGTH = 24;
 
 export interface WidgetScriptOptions extends ProblemOptions {
-  /** Where it is: `/embed/booking.js`. Outside of the public surface, which asks for an `Origin` that scripts have not. */
+  /**
+   * The path: `/embed/booking.js`. Outside of the public surface, which requires an `Origin` that script requests
+   * lack.
+   */
   readonly path: string;
-  /** The code, as text. It is sent to anybody: it holds no secret and nothing of any tenant. */
+  /** The code, as text. It is sent to any caller: it holds no secret and no tenant's data. */
   readonly source: string;
   /** Former sources that pages may have pinned. They stay reachable under their own address. */
   readonly earlier?: readonly string[];
 }
 
-/** How a page loads this very script, for `<script src integrity crossorigin="anonymous">`. */
+/** The attributes with which a page loads this very script, for `<script src integrity crossorigin="anonymous">`. */
 export interface PinnedScript {
   /** Path and query: `/embed/booking.js?v=9f2c…`. Its content never changes. */
   readonly src: string;
@@ -30,9 +32,9 @@ export interface PinnedScript {
 }
 
 /**
- * Mounts `GET` of a widget's script. The plain path is the present one, asked for again after five minutes; with
- * `?v=` it is that version for good, or 404. Any page may load it, pages that are isolated included
- * (`Cross-Origin-Resource-Policy: cross-origin`), and read it, without which integrity cannot be checked.
+ * Mounts `GET` of a widget's script. The plain path is the present version, asked for again after five minutes; with
+ * `?v=` it is that version for good, or 404. Any page may load it, isolated pages included
+ * (`Cross-Origin-Resource-Policy: cross-origin`), and read it, which the integrity check needs.
  */
 export function mountWidgetScript<E extends Env>(app: Hono<E>, options: WidgetScriptOptions): PinnedScript {
   const { path, source, earlier = [] } = options;

@@ -45,7 +45,7 @@ function makeScope(): OperationStub {
       const known = idempotencyKey === undefined ? undefined : answers.get(idempotencyKey);
       if (known) return { ...known, replayed: true };
       if (ifMatch !== undefined && ifMatch !== `evt_${version}`)
-        throw new PlatformError('precondition_failed', 'Somebody else changed this in the meantime.');
+        throw new PlatformError('precondition_failed', 'Another member changed this in the meantime.');
       note = z.object({ note: z.string().nullable() }).parse(input).note;
       version += 1;
       const result = {

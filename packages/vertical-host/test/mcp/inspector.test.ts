@@ -1,4 +1,4 @@
-/** The official inspector’s command line against the mount, as somebody would use it who looks at a vertical’s tools. */
+/** The official inspector’s command line against the mount, as a builder uses it to look at a vertical’s tools. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(home, { recursive: true });
 });
 
-/** One line of the inspector, which has nobody’s settings and nobody at its terminal. */
+/** One line of the inspector, without settings and without a terminal. */
 function inspect(...args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const program = join(dirname(createRequire(import.meta.url).resolve(PACKAGE)), LAUNCHER);
   const line = ['--cli', `${server.origin}/api/mcp`, '--transport', 'http', '--stored-auth-only', ...args];

@@ -1,4 +1,4 @@
-/** What goes wrong at a provider, in the platform's words (spec 2.7, 4.8). */
+/** Failures of a provider, in the platform's words (spec 2.7, 4.8). */
 import { describe, expect, test } from 'vitest';
 import { listen } from '../mcp/listen.ts';
 import {
@@ -136,7 +136,7 @@ describe.each(WIRES)('$row', (wire) => {
       expect(error).toMatchObject({ code: 'unavailable', reason: 'model_timeout' });
       expect(lines).toMatchObject([{ outcome: 'failed', reported: false }]);
       expect(timer.isSet()).toBe(false);
-      // The provider is told that nobody waits any longer.
+      // The provider learns that no caller waits any longer.
       await gone.promise;
       expectNoSecretsIn(error);
     },

@@ -1,4 +1,4 @@
-/** Who may ask, with what, in which order, and what is written down (spec 2.8, 4.8, 7.8: D-18 to D-21). */
+/** Permission, order and record of calls, and their settings (spec 2.8, 4.8, 7.8: D-18 to D-21). */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { PlatformError } from '@freehold/contracts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -115,7 +115,7 @@ describe('the attribution', () => {
     ['a long value', { ...ATTRIBUTION, scope: 'x'.repeat(129) }],
     ['none', undefined],
   ];
-  test.each(cases)('%s is refused, and nobody is asked (D-19, D-20)', async (_, attribution) => {
+  test.each(cases)('%s is refused, and no provider is asked (D-19, D-20)', async (_, attribution) => {
     await using server = await answering();
     const { host, ask, log } = hostFor(wire, server.origin);
     const error = await refusalOf(host.run(ask({ attribution: attribution as never })));
@@ -179,7 +179,7 @@ describe('credentials', () => {
     });
     for (const name of ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL']) vi.stubEnv(name, `${trap.origin}/v1`);
     for (const name of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'])
-      vi.stubEnv(name, 'key-of-somebody');
+      vi.stubEnv(name, 'key-of-another');
     for (const each of WIRES) {
       const asked: { url: string; headers: Headers }[] = [];
       const env = { ...each.env('http://unused.example') };
@@ -198,7 +198,7 @@ describe('credentials', () => {
         /^(?:https:\/\/(?:api\.openai\.com|api\.anthropic\.com|generativelanguage\.googleapis\.com)\/v1|http:\/\/unused\.example\/v1)/,
       );
       expect(asked[0]?.headers.get(each.credential)).toContain(KEY);
-      expect(JSON.stringify([...(asked[0]?.headers ?? [])])).not.toContain('key-of-somebody');
+      expect(JSON.stringify([...(asked[0]?.headers ?? [])])).not.toContain('key-of-another');
 
       // And without a key it has none.
       const bare = hostFor({ ...each, env: () => ({}) }, '');

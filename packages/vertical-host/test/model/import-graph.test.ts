@@ -1,4 +1,4 @@
-/** What is loaded when: nothing of a provider's library before a model of that provider is really asked. */
+/** Loading of libraries: none of a provider's before a model of that provider is really called. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';

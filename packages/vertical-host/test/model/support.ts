@@ -48,7 +48,7 @@ export async function provider(
   return { origin: server.origin, seen, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** Where nobody listens any more. */
+/** A port without a listener. */
 export async function deserted(): Promise<string> {
   await using server = await listen(() => new Response());
   return server.origin;
@@ -102,7 +102,7 @@ export function hostFor(
   return { host, ask, log, lines };
 }
 
-/** What a promise rejects with, or an error when it does not. */
+/** The rejection of a promise, or an error when it does not reject. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
@@ -118,7 +118,7 @@ export async function refusalOf(promise: Promise<unknown>): Promise<PlatformErro
   throw new Error('not a refusal', { cause: failure });
 }
 
-/** All that an error says, to whoever prints it with everything behind it. */
+/** The whole text of an error, printed with all its causes. */
 export function wordsOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const own = Object.getOwnPropertyNames(error).map((key) => (error as Record<string, unknown>)[key]);

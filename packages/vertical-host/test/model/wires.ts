@@ -23,7 +23,7 @@ export interface Wire {
   readonly error: (code: string, message: string) => unknown;
   /** An answer that the provider's rules on content ended. */
   readonly filtered: (counts: Counts) => unknown;
-  /** What of an answer says how it ended when there was not enough room. */
+  /** The part of an answer that says that it ended for lack of room. */
   readonly cutShort: (text: string, counts: Counts) => unknown;
 }
 

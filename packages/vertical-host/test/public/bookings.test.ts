@@ -15,7 +15,7 @@ function book(
     headers: {
       origin,
       'content-type': 'application/json',
-      cookie: 'sb_session=somebody',
+      cookie: 'sb_session=member',
       ...(key === undefined ? {} : { 'idempotency-key': key }),
     },
   });
@@ -27,7 +27,7 @@ async function open(): Promise<BookingShop> {
   return shop;
 }
 
-test('a booking from a listed page is the service’s, and nobody else’s', async () => {
+test('a booking from a listed page is the service’s, and no other principal’s', async () => {
   await using shop = await open();
   const response = await book(shop);
   const { booking } = (await response.json()) as { booking: string };

@@ -120,7 +120,7 @@ export function describePublicSurface(): void {
     });
 
     test.each(['/public/slots', '/public/bookings'])(
-      'whoever is signed in is nobody here: %s',
+      'a signed-in member is an ordinary visitor here: %s',
       async (path) => {
         const told: unknown[] = [];
         const who = (headers: Headers) => [headers.get('cookie'), headers.get('authorization')];
@@ -276,18 +276,18 @@ export function describePublicSurface(): void {
       expect(answers[0]?.headers.get('access-control-expose-headers')).not.toContain('cookie');
     });
 
-    test('a handler says how long its answer may be kept; unasked, nobody keeps it', async () => {
+    test('a handler says how long its answer may be cached; by default it is not', async () => {
       const surface = openSurface({
         handler: (c) =>
           c.text('ok', 200, c.req.query('keep') ? { 'cache-control': 'max-age=60', vary: '*' } : {}),
       });
-      const kept = await surface.ask('/public/slots?keep=1');
+      const stored = await surface.ask('/public/slots?keep=1');
       const plain = await surface.ask('/public/slots');
-      expect([kept, plain].map(({ headers }) => headers.get('cache-control'))).toEqual([
+      expect([stored, plain].map(({ headers }) => headers.get('cache-control'))).toEqual([
         'max-age=60',
         'no-store',
       ]);
-      expect([kept, plain].map(({ headers }) => headers.get('vary'))).toEqual(['*', 'Origin']);
+      expect([stored, plain].map(({ headers }) => headers.get('vary'))).toEqual(['*', 'Origin']);
       expect(plain.headers.get('x-content-type-options')).toBe('nosniff');
       expect(plain.headers.get('x-request-id')).toMatch(/./);
     });
@@ -358,7 +358,7 @@ export function describePublicSurface(): void {
       'https://*.example',
       'https://shop.example/',
       'https://a.example, https://b.example',
-    ])('a list with %j lets nobody in by it', async (entry) => {
+    ])('a list with %j lets no page in by it', async (entry) => {
       const surface = openSurface();
       surface.live.origins = [entry];
       for (const origin of [entry, SHOP, 'https://any.example', undefined])
@@ -394,7 +394,7 @@ export function describePublicSurface(): void {
       }
     });
 
-    test('an actor whose list is no list lets nobody in', async () => {
+    test('an actor whose list is no list lets no page in', async () => {
       for (const allowedOrigins of [
         `${SHOP}, https://b.example`,
         undefined,
@@ -480,7 +480,7 @@ export function describePublicSurface(): void {
     ['an app with an error handler', {}],
     ['an app without one', { onError: null }],
   ])('whatever is thrown in %s', (_name, setup) => {
-    test.each(HOSTILE)('%s by the resolver lets nobody in and says nothing', async (_, thrown) => {
+    test.each(HOSTILE)('%s by the resolver lets no page in and reveals nothing', async (_, thrown) => {
       const surface = openSurface({
         ...setup,
         resolveActor: () => {
@@ -596,7 +596,7 @@ export function describePublicSurface(): void {
       const surface = openSurface({ bodyLimitBytes: 64 });
       const ask = async (init: Ask) => (await problemOf(await surface.ask('/public/bookings', init))).code;
       const type = (value: string) => json('{}', { headers: { 'content-type': value } });
-      // What a form can send without asking first.
+      // Types that a form can send without a preflight.
       for (const value of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -709,7 +709,7 @@ export function describePublicSurface(): void {
       expect([second, quoted]).toEqual([first, first]);
     });
 
-    test('of somebody else is another key: all visitors are one principal to the scope', async () => {
+    test('of another visitor is another key: all visitors are one principal to the scope', async () => {
       const keys = await keysOf(
         ['/public/bookings', json({}, { headers: KEY })],
         ['/public/bookings', json({}, { headers: KEY, origin: 'https://other.example' })],

@@ -1,4 +1,4 @@
-/** Requests that nobody would write, against the public surface. */
+/** Improbable requests against the public surface. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../../testkit/src/runs.ts';
@@ -71,7 +71,7 @@ const body = fc.oneof(
   fc.uint8Array({ maxLength: 64 }).map((each) => new Uint8Array(each)),
 );
 
-/** What a header can hold: anything else never gets past the server in front. */
+/** Characters that a header can hold: the server in front refuses all others. */
 function sendable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '');
 }

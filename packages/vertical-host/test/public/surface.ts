@@ -30,7 +30,7 @@ export interface Surface {
     readonly input: unknown;
     readonly key: string | undefined;
   }[];
-  /** What the app's error handler was given. */
+  /** The errors that reached the app's error handler. */
   readonly errors: unknown[];
   readonly incidents: unknown[];
   ask(path: string, init?: Ask): Promise<Response>;
@@ -126,7 +126,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   return problem;
 }
 
-/** What a page that is not listed can learn from an answer: all of it but the name of the request. */
+/** The parts of an answer that an unlisted page can observe: all but the request id. */
 export async function seen(response: Response): Promise<unknown> {
   const { requestId: _, ...problem } = await problemOf(response);
   const headers = [...response.headers].filter(([name]) => name !== 'x-request-id');
@@ -160,7 +160,7 @@ class LyingPlatformError extends PlatformError {
   }
 }
 
-/** Things to throw that nobody meant to show. */
+/** Thrown values that must not be shown. */
 export const HOSTILE: readonly (readonly [string, unknown])[] = [
   ['an error', new Error('password=hunter2')],
   ['null', null],

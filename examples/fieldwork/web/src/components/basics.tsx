@@ -1,9 +1,9 @@
 /** The small parts that every page is made of. */
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
-import type { ApiError } from '../api.ts';
+import type { ApiError } from '../lib/api.ts';
 import { initials } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { type OrderState, STATE_NAMES } from '../lib/states.ts';
-import { useSession } from '../session.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {

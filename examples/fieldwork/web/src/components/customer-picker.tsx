@@ -1,6 +1,6 @@
 /** Choosing a customer by typing (the ARIA combobox pattern), or adding the one that was typed. */
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
-import { type Customer, call } from '../api.ts';
+import { type Customer, call } from '../lib/api.ts';
 import { useLoad } from '../lib/use-load.ts';
 
 /** Long enough to type a syllable: not every letter becomes a request. */

@@ -7,12 +7,12 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly onSubmit: () => void;
-  /** What the button that does it says. */
+  /** The label of the button that submits. */
   readonly submit: string;
-  /** What the form does, with its busyness and its last error. Default: something that is done at once. */
+  /** The action of the form, with its progress and its last error. Default: an action that is done at once. */
   readonly action?: Pick<Action, 'busy' | 'error' | 'clear'>;
   readonly danger?: boolean;
-  /** Offered when somebody else changed the record meanwhile: takes the newest version, keeps what was typed. */
+  /** Offered when another member changed the record meanwhile: loads the newest version, keeps the typed text. */
   readonly onTakeNewest?: () => void;
   readonly children: ReactNode;
 }

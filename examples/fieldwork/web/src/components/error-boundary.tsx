@@ -1,4 +1,4 @@
-/** What is left standing when a part of the page breaks: a sentence and a way out, instead of nothing at all. */
+/** Shown when a part of the page breaks: a sentence and a way out, instead of an empty page. */
 import { Component, type ReactNode } from 'react';
 import { Button } from './basics.tsx';
 

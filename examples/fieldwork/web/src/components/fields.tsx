@@ -1,6 +1,6 @@
 /** Form fields: a label, the field, a hint, and what the server found wrong with it. */
 import { type ComponentProps, type ReactNode, useId } from 'react';
-import type { ApiError } from '../api.ts';
+import type { ApiError } from '../lib/api.ts';
 
 interface FieldProps {
   readonly label: string;

@@ -3,7 +3,7 @@ import type { AnchorHTMLAttributes, MouseEvent } from 'react';
 import { goTo } from '../lib/router.ts';
 
 export function Link({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
-  const follow = (event: MouseEvent<HTMLAnchorElement>) => {
+  const followLink = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);
     // A new tab, a new window and a download stay the browser's business.
     if (
@@ -18,5 +18,5 @@ export function Link({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchor
     event.preventDefault();
     goTo(href);
   };
-  return <a {...rest} href={href} onClick={follow} />;
+  return <a {...rest} href={href} onClick={followLink} />;
 }

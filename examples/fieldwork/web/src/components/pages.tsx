@@ -18,7 +18,7 @@ export function LoadedPages<T>({
   empty,
   children,
 }: {
-  /** What there is a list of, within a sentence: `customers`. */
+  /** The plural of the listed things, within a sentence: `customers`. */
   name: string;
   loaded: Pick<Loaded<Page<T>>, 'data' | 'error' | 'reload'>;
   more: (cursor: string) => Promise<Page<T>>;
@@ -49,7 +49,7 @@ export function Pages<T>({
   const [later, setLater] = useState<Page<T> | null>(null);
   const [base, setBase] = useState(first);
   const action = useAction();
-  // What follows belongs to the page it followed: after a new first page it starts again.
+  // Later pages belong to the first page that they follow: after a new first page they start again.
   if (base !== first) {
     setBase(first);
     setLater(null);

@@ -1,10 +1,10 @@
 /** One setting of the business: a card that shows it, and the form in which it is changed. */
 import { type ReactNode, useState } from 'react';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../lib/api.ts';
 import type { Loaded } from '../lib/use-load.ts';
 import { Button, Card, LoadError, Skeleton } from './basics.tsx';
 
-/** What a form is given: the setting as it was read, and where its own answer goes. */
+/** The properties of a form: the setting, and where to put the new one. */
 export interface SettingFormProps<T> {
   present: Answer<T>;
   onClose: () => void;
@@ -23,7 +23,7 @@ export function SettingCard<T>({
   children,
 }: {
   title: string;
-  /** What the button says: `Edit rates`. */
+  /** The label of the button: `Edit rates`. */
   edit: string;
   mayEdit: boolean;
   loaded: Loaded<Answer<T>>;

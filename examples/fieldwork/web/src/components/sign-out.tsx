@@ -1,7 +1,7 @@
 /** Leaving: in this browser, or everywhere. */
 import { type MouseEvent, type ReactNode, useState } from 'react';
 import type { Me } from '../../../src/server/wire.ts';
-import { ApiError, post } from '../api.ts';
+import { ApiError, post } from '../lib/api.ts';
 import { useAction } from '../lib/use-action.ts';
 import { ErrorNote } from './basics.tsx';
 
@@ -16,7 +16,7 @@ export async function signOutEverywhere(me: Me): Promise<void> {
   try {
     await post('/api/sessions/end-all');
   } catch (failure) {
-    // Whoever was signed out elsewhere a moment ago has what they asked for but the cookies.
+    // A person who was signed out elsewhere a moment ago has lost only the cookies.
     if (!(failure instanceof ApiError) || failure.status !== 401) throw failure;
   }
   location.assign(me.signIn?.mode === 'directory' ? SIGN_OUT_HERE : SIGN_OUT_AT_ISSUER);

@@ -1,15 +1,15 @@
 /** The story of a record: who did what and when, and what that set off. What the events mean, the record's page says. */
 import { useEffect, useState } from 'react';
 import type { HistoryEntry } from '../../../src/server/wire.ts';
-import { get } from '../api.ts';
+import { get } from '../lib/api.ts';
 import { formatMoment } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 import { Card, LoadError, Skeleton } from './basics.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { type Page, Pages } from './pages.tsx';
 
-/** What is told of an event: the words follow the name of who did it. */
+/** The text of an event: it follows the name of the actor. */
 export interface Told {
   readonly icon: IconName;
   readonly text: string;
@@ -21,11 +21,11 @@ interface StoryProps {
   readonly path: string;
   /** The version of the record: with a new one, there is more to tell. */
   readonly version: string | null;
-  readonly tell: (entry: HistoryEntry) => Told;
+  readonly describe: (entry: HistoryEntry) => Told;
   readonly tellEffect?: (effect: Effect) => string;
 }
 
-export function Story({ path, version, tell, tellEffect }: StoryProps) {
+export function Story({ path, version, describe, tellEffect }: StoryProps) {
   const first = `${path}?limit=50`;
   const history = useLoad<Page<HistoryEntry>>(`history ${path}`, (signal) => get(first, { signal }));
   const { reload } = history;
@@ -49,7 +49,12 @@ export function Story({ path, version, tell, tellEffect }: StoryProps) {
           {(entries) => (
             <ol className="timeline">
               {entries.map((entry) => (
-                <Entry key={entry.id} entry={entry} told={tell(entry)} {...(tellEffect && { tellEffect })} />
+                <Entry
+                  key={entry.id}
+                  entry={entry}
+                  told={describe(entry)}
+                  {...(tellEffect && { tellEffect })}
+                />
               ))}
             </ol>
           )}

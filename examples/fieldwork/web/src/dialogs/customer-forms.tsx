@@ -1,16 +1,16 @@
 /** The forms of customers and their sites: one for each, to add and to change. */
 import { useState } from 'react';
-import { LANGUAGE_TAGS, LANGUAGES } from '../../../src/summaries/languages.ts';
-import { type Answer, type Customer, call, type Input, type Site } from '../api.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../../src/lib/languages.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../components/fields.tsx';
+import { type Answer, type Customer, call, type Input, type Site } from '../lib/api.ts';
 import { useAction } from '../lib/use-action.ts';
 
 interface FormProps<T> {
   readonly onClose: () => void;
   readonly onDone: (answer: Answer<T>) => void;
-  /** What is changed; absent for a new one. */
+  /** The customer to change; absent for a new one. */
   readonly present?: T;
   readonly version?: string | null;
   readonly onTakeNewest?: () => void;
@@ -132,7 +132,7 @@ export function SiteForm({
         label="How to get in"
         maxLength={2_000}
         rows={3}
-        hint="Keys, codes, opening hours. Whoever is assigned to an order here will see this."
+        hint="Keys, codes, opening hours. Technicians who are assigned to an order here will see this."
         {...bind('access')}
       />
     </Dialog>

@@ -1,9 +1,9 @@
 /** Erasing a customer: what goes and what stays, said before it is too late. */
 import { useState } from 'react';
-import { type Customer, post } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { CheckField } from '../components/fields.tsx';
+import { type Customer, post } from '../lib/api.ts';
 import { useAction } from '../lib/use-action.ts';
 
 export function EraseCustomer({
@@ -38,7 +38,7 @@ export function EraseCustomer({
         the history. The numbers, dates and amounts of orders and invoices stay.
       </p>
       <CheckField
-        label="Nobody can bring this back, and that is what I want"
+        label="This cannot be brought back, and that is what I want"
         required
         checked={isSure}
         onChange={(event) => setSure(event.target.checked)}

@@ -1,14 +1,14 @@
 /** Opening a work order, with its customer and place added on the way when they are new. */
 import { useRef, useState } from 'react';
-import { call, newIdempotencyKey } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { CustomerPicker, type Picked } from '../components/customer-picker.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { CheckField, SelectField, TextArea, TextField } from '../components/fields.tsx';
+import { call, newIdempotencyKey } from '../lib/api.ts';
 import { goTo } from '../lib/router.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 
 const NEW_SITE = 'new';
 const NO_SITE = '';
@@ -24,7 +24,7 @@ export function NewOrder({ onClose, customer }: { onClose: () => void; customer?
   const [phone, setPhone] = useState('');
   const [site, setSite] = useState(NO_SITE);
   const [place, setPlace] = useState({ label: '', street: '', postcode: '', city: '' });
-  /** What was made on the way, so that a second attempt does not make it again. */
+  /** Records that were made so far, so that a second attempt does not make them again. */
   const made = useRef<{ readonly picked: Picked | null; customer?: string; site?: string }>({ picked: null });
   const stepKeys = useRef({ customer: newIdempotencyKey(), site: newIdempotencyKey() });
 
@@ -121,7 +121,7 @@ export function NewOrder({ onClose, customer }: { onClose: () => void; customer?
             type="tel"
             maxLength={50}
             error={action.error}
-            hint="So that whoever goes there can call ahead."
+            hint="So that the technician can call ahead."
             value={phone}
             onChange={(event) => setPhone(event.target.value)}
           />

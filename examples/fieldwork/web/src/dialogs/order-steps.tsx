@@ -1,13 +1,13 @@
 /** The forms of an order's steps: what each needs to know before it is taken. */
 import { useEffect, useState } from 'react';
-import { type Answer, call, type Order } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { CheckField, SelectField, TextArea, TextField } from '../components/fields.tsx';
+import { type Answer, call, type Order } from '../lib/api.ts';
 import { formatSpan, fromFields, parseMoney, toDateField, toTimeField } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 
 interface StepProps {
   readonly order: Order;
@@ -81,7 +81,7 @@ export function AssignOrder({ order, onClose, onDone }: StepProps) {
   const { team, me } = useSession();
   const announce = useAnnounce();
   const action = useAction();
-  // Whoever has just joined can be chosen at once.
+  // A member who has just joined can be chosen at once.
   const { reload } = team;
   useEffect(reload, [reload]);
   const free = (team.data ?? []).filter((each) => !order.assignees.includes(each.principal));
@@ -106,7 +106,7 @@ export function AssignOrder({ order, onClose, onDone }: StepProps) {
         hint="They will see this order, and can start and complete it."
         onChange={(event) => setChosen(event.target.value)}
       >
-        <option value="">{free.length === 0 ? 'Everybody is on it already' : 'Choose somebody'}</option>
+        <option value="">{free.length === 0 ? 'Everybody is on it already' : 'Choose a technician'}</option>
         {free.map((each) => (
           <option key={each.principal} value={each.principal}>
             {each.name ?? each.email ?? 'A teammate'}

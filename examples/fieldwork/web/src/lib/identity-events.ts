@@ -32,7 +32,7 @@ interface Facts {
   readonly person: string;
   /** The same within one: the name, or null when there is none to say. */
   readonly name: string | null;
-  /** Who did it. */
+  /** The actor. */
   readonly actor: string;
   readonly byThemself: boolean;
   readonly their: 'your' | 'their';
@@ -48,7 +48,7 @@ const PLATFORM = 'The platform';
 function factsOf({ person, actor, detail }: IdentityEventEntry, you: string | null): Facts {
   const isYou = person !== null && person.principal === you;
   return {
-    person: person === null ? 'Somebody who is not on the team' : headOf(person, you),
+    person: person === null ? 'A person who is not on the team' : headOf(person, you),
     name: isYou ? 'you' : (person?.name ?? null),
     actor: actor === null ? PLATFORM : headOf(actor, you),
     byThemself: actor === null,
@@ -63,7 +63,7 @@ function headOf(person: { readonly principal: string; readonly name: string | nu
   return person.principal === you ? 'You' : (person.name ?? 'A former teammate');
 }
 
-/** What somebody did to their own account or session. */
+/** Events about a person's own account or session. */
 const own =
   (words: (facts: Facts) => string) =>
   (facts: Facts): Told => ({ who: facts.person, text: words(facts) });
@@ -79,12 +79,12 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   owner_stranded: own(({ was }) => `${was} left outside by new sign-in settings.`),
   owner_recovery_made: ({ actor, word }) => ({
     who: actor,
-    text: `made a link by which somebody takes over${asRole(word('role'))}.`,
+    text: `made a link by which a person takes over${asRole(word('role'))}.`,
   }),
 
   invite_created: ({ actor, name, word }) => ({
     who: actor,
-    text: `invited ${name ?? 'somebody'}${asRole(word('role'))}.`,
+    text: `invited ${name ?? 'a person'}${asRole(word('role'))}.`,
   }),
   invite_accepted: own(({ word }) => `accepted an invite${asRole(word('role'))}.`),
   invite_refused: own(({ word }) => `tried to accept an invite${REFUSALS[word('reason')] ?? ''}.`),
@@ -92,9 +92,9 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   member_removed: ({ actor, name }) => ({ who: actor, text: `took ${name ?? 'a teammate'} off the team.` }),
 
   signed_in: own(() => 'signed in.'),
-  // It happened to the account: who was at the keyboard, nobody knows.
+  // It happened to the account: the person at the keyboard is unknown.
   sign_in_refused: ({ name, word }) => ({
-    who: 'Somebody',
+    who: 'A person',
     text: `tried to sign in${name === null ? '' : ` as ${name}`}${REFUSALS[word('reason')] ?? ''}.`,
   }),
   account_locked: own(({ was }) => `${was} locked out for a while after too many wrong attempts.`),
@@ -104,7 +104,7 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
     return 'signed out of one browser.';
   }),
   all_sessions_ended: ({ person, name, actor, byThemself, was, word }) => {
-    if (!byThemself) return { who: actor, text: `signed ${name ?? 'somebody'} out everywhere.` };
+    if (!byThemself) return { who: actor, text: `signed ${name ?? 'a person'} out everywhere.` };
     const isByIssuer = word('by') === 'issuer';
     return {
       who: person,
@@ -131,7 +131,7 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   account_deleted: ({ person, name, actor, byThemself, their }) =>
     byThemself
       ? { who: person, text: `deleted ${their} account.` }
-      : { who: actor, text: `deleted the account of ${name ?? 'somebody'}.` },
+      : { who: actor, text: `deleted the account of ${name ?? 'a person'}.` },
 
   config_changed: ({ list }) => ({
     who: PLATFORM,
@@ -141,7 +141,7 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   session_secret_rotated: () => ({ who: PLATFORM, text: 'replaced the key that sessions are signed with.' }),
 };
 
-/** Why somebody was refused, by the reason of the refusal. One that is not listed is left out. */
+/** The cause of a refusal, by its reason. An unknown reason is left out. */
 const REFUSALS: Readonly<Record<string, string>> = {
   claim_invalid: ' with a link that does not work',
   claim_expired: ' with a link that has expired',

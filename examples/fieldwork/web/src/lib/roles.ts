@@ -1,5 +1,5 @@
 /** The roles of the team, in the words of the page that gives them. */
-import type { RoleKey } from '../../../src/manifest.ts';
+import type { RoleKey } from '../../../src/lib/manifest.ts';
 
 export const ROLES: readonly (readonly [key: RoleKey, name: string, what: string])[] = [
   ['technician', 'Technician', 'sees and works on what is assigned to them'],

@@ -1,6 +1,6 @@
 /**
- * The invite or claim link that somebody came with. It is kept over a sign-out, which leads back without it, in
- * the memory of this one tab.
+ * The invite or claim link of this visit. It survives a sign-out, which leads back without it, in the memory of this
+ * one tab.
  */
 
 export interface SignInLink {
@@ -16,9 +16,9 @@ export function findLink(query: URLSearchParams, { isIn }: { readonly isIn: bool
     const token = query.get(kind);
     if (token) return { kind, token };
   }
-  const kept = isIn ? null : sessionStorage.getItem(KEY);
-  if (kept === null) return null;
-  const [kind, token] = kept.split(' ');
+  const remembered = isIn ? null : sessionStorage.getItem(KEY);
+  if (remembered === null) return null;
+  const [kind, token] = remembered.split(' ');
   return (kind === 'invite' || kind === 'claim') && token ? { kind, token } : null;
 }
 

@@ -12,7 +12,7 @@ export const STATE_NAMES: Readonly<Record<OrderState, string>> = {
   cancelled: 'Cancelled',
 };
 
-/** The states that make the board: what still wants something from somebody. */
+/** The states of the board: orders that still need work. */
 export const BOARD_STATES = [
   'draft',
   'scheduled',

@@ -1,6 +1,6 @@
 /** Doing something once: busy while it runs, the error of the last attempt, and one idempotency key for each press. */
 import { useCallback, useRef, useState } from 'react';
-import { type ApiError, newIdempotencyKey } from '../api.ts';
+import { type ApiError, newIdempotencyKey } from './api.ts';
 import { toApiError } from './use-load.ts';
 
 export interface Action {

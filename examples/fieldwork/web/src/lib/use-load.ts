@@ -1,8 +1,8 @@
 /** Loading what a page shows: at once from memory when it was seen before, and always fresh a moment later. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError } from '../api.ts';
+import { ApiError } from './api.ts';
 
-/** What was last seen under each key; it lives as long as the page. */
+/** The last value of each key; it lives as long as the page. */
 const seen = new Map<string, unknown>();
 
 export interface Loaded<T> {
@@ -15,7 +15,7 @@ export interface Loaded<T> {
   readonly put: (data: T) => void;
 }
 
-/** Forgets everything, for instance when somebody else signs in. */
+/** Forgets everything, for instance when another person signs in. */
 export function forgetAll(): void {
   seen.clear();
 }
@@ -86,7 +86,7 @@ function start<T>(key: string | null) {
   };
 }
 
-/** Whatever was thrown, as something to tell. */
+/** Any thrown value, as an error with a message. */
 export function toApiError(failure: unknown): ApiError {
   if (failure instanceof ApiError) return failure;
   return new ApiError(0, { code: 'internal', detail: 'Something went wrong in this page. Load it again.' });

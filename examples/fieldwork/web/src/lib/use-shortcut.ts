@@ -1,4 +1,4 @@
-/** Keys that do something anywhere on a page, except while somebody writes or a dialog is open. */
+/** Keyboard shortcuts of a page, except while a person types or a dialog is open. */
 import { useEffect, useRef } from 'react';
 
 export function useShortcut(key: string, action: () => void, enabled = true): void {

@@ -1,8 +1,8 @@
 /** Having a summary written: its text as it comes, how it ended, and a way to stop it. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { LanguageTag } from '../../../src/summaries/languages.ts';
+import type { LanguageTag } from '../../../src/lib/languages.ts';
 import type { SummaryMessage } from '../../../src/summaries/schema.ts';
-import { ApiError, apiErrorOf, postForEvents } from '../api.ts';
+import { ApiError, apiErrorOf, postForEvents } from './api.ts';
 import { toApiError } from './use-load.ts';
 
 export interface Summary {
@@ -21,7 +21,7 @@ export function useSummary(order: string, onEnd: (state: Summary['state']) => vo
   const running = useRef<AbortController | null>(null);
   const told = useRef(onEnd);
   told.current = onEnd;
-  // Whoever leaves the page is not written for any longer.
+  // Leaving the page stops the summary.
   useEffect(() => () => running.current?.abort(), []);
 
   const write = useCallback(

@@ -1,13 +1,13 @@
 /** Sending files one after the other, each with its progress; what failed stays to be told and tried again. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError, upload } from '../api.ts';
+import { ApiError, upload } from './api.ts';
 import { formatBytes } from './format.ts';
 import { toApiError } from './use-load.ts';
 
 export interface Upload {
   readonly key: number;
   readonly file: File;
-  /** How much has left, from 0 to 1. */
+  /** The sent part, from 0 to 1. */
   readonly fraction: number;
   /** Null while it waits or is under way. */
   readonly error: ApiError | null;
@@ -33,7 +33,7 @@ export function useUploads(
   const latest = useRef({ address, bytesMax, onSent });
   latest.current = { address, bytesMax, onSent };
 
-  // Whoever leaves the page takes what is under way along.
+  // Leaving the page cancels running uploads.
   useEffect(() => {
     const running = controllers.current;
     return () => {

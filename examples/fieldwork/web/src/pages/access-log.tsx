@@ -1,13 +1,13 @@
-/** Sign-ins and access, for whoever keeps the team: who came in, who was refused, and what changed about how. */
+/** Sign-ins and access, for members who manage the team: sign-ins, refusals, and changes of sign-in settings. */
 import { useEffect, useId, useRef, useState } from 'react';
 import type { IdentityEventEntry, IdentityEventKind } from '../../../src/server/wire.ts';
-import { get } from '../api.ts';
 import { Card, LoadError, Skeleton } from '../components/basics.tsx';
 import { type Page, Pages } from '../components/pages.tsx';
+import { get } from '../lib/api.ts';
 import { formatMoment } from '../lib/format.ts';
 import { KIND_NAMES, tellIdentityEvent } from '../lib/identity-events.ts';
+import { useSession } from '../lib/session.tsx';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 
 type Kind = IdentityEventKind | '';
 const TITLE = 'Sign-ins and access';

@@ -1,17 +1,17 @@
 /** Your account: who you are here, how you sign in, and where you are signed in. For members and strangers alike. */
 import { type ReactNode, useEffect, useState } from 'react';
 import type { Me, SessionRecord } from '../../../src/server/wire.ts';
-import { get, post } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Badge, Button, Card, LoadError, PageHead, Skeleton } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { SIGN_OUT_HERE, signOutEverywhere } from '../components/sign-out.tsx';
+import { get, post } from '../lib/api.ts';
 import { formatMoment } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 
 export function AccountPage() {
   const { me } = useSession();
@@ -91,7 +91,7 @@ interface Sessions {
   readonly items: readonly SessionRecord[];
 }
 
-/** What is asked about before it is done. */
+/** The action to confirm. */
 type Question =
   | { readonly end: 'others' | 'everything' }
   | { readonly end: 'one'; readonly session: SessionRecord };

@@ -1,8 +1,8 @@
-/** The story of a customer, in words. What was said about somebody who was erased is not there to be told. */
+/** The history of a customer, in words. Data about an erased person is left out. */
 import { type Effect, facts, inWords, Story, type Told } from '../components/story.tsx';
 
 export function CustomerHistory({ customer, version }: { customer: string; version: string | null }) {
-  return <Story path={`/api/customers/${customer}/history`} version={version} tell={tell} />;
+  return <Story path={`/api/customers/${customer}/history`} version={version} describe={describe} />;
 }
 
 const FIELD_NAMES: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   remarks: 'the remarks',
 };
 
-function tell({ type, payload }: Effect): Told {
+function describe({ type, payload }: Effect): Told {
   const known = facts(payload);
   const gone = '$shredded' in known ? ' What it was is erased.' : '';
   if (type === 'customer.created') return { icon: 'plus', text: `added the customer.${gone}` };

@@ -1,6 +1,5 @@
 /** The customers, and one of them with their sites and orders. */
 import { useEffect, useState } from 'react';
-import { type Answer, type Customer, call, type Site } from '../api.ts';
 import {
   Badge,
   Button,
@@ -18,11 +17,12 @@ import { LoadedPages, Pages } from '../components/pages.tsx';
 import { CustomerForm, SiteForm } from '../dialogs/customer-forms.tsx';
 import { EraseCustomer } from '../dialogs/erase-customer.tsx';
 import { NewOrder } from '../dialogs/new-order.tsx';
+import { type Answer, type Customer, call, type Site } from '../lib/api.ts';
 import { formatMoment, formatSpan } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
+import { useSession } from '../lib/session.tsx';
 import { useLoad } from '../lib/use-load.ts';
 import { useShortcut } from '../lib/use-shortcut.ts';
-import { useSession } from '../session.tsx';
 import { CustomerHistory } from './customer-history.tsx';
 
 const PAGE_SIZE = 50;
@@ -67,7 +67,7 @@ export function CustomersPage() {
         loaded={customers}
         more={async (cursor) => (await call('customer/list', { q, limit: PAGE_SIZE, cursor })).value}
         empty={
-          <EmptyState icon="people" title={q ? `Nobody found for “${q}”` : 'No customers yet'}>
+          <EmptyState icon="people" title={q ? `No customer found for “${q}”` : 'No customers yet'}>
             <p>{q ? 'Try a part of the name.' : 'Add one here, or on the way when you open an order.'}</p>
             {!q && can('customer.write') && (
               <Button look="primary" icon="plus" onClick={() => setAdding(true)}>

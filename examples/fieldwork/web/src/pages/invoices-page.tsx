@@ -1,6 +1,5 @@
 /** The invoices, and what work is charged at. */
 import { useEffect, useState } from 'react';
-import { type Answer, call, type Rates } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Badge, EmptyState, PageHead } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';
@@ -8,10 +7,11 @@ import { TextField } from '../components/fields.tsx';
 import { Link } from '../components/link.tsx';
 import { LoadedPages } from '../components/pages.tsx';
 import { SettingCard, type SettingFormProps } from '../components/setting-card.tsx';
+import { type Answer, call, type Rates } from '../lib/api.ts';
 import { formatDay, formatMoney, parseMoney } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 
 const PAGE_SIZE = 50;
 
@@ -90,7 +90,7 @@ function RatesCard({ mayEdit }: { mayEdit: boolean }) {
       mayEdit={mayEdit}
       loaded={loaded}
       form={RatesForm}
-      note={<p className="quiet">Without tax. A change holds for work that is completed from then on.</p>}
+      note={<p className="quiet">Without tax. A change applies to work that is completed from then on.</p>}
     >
       {(rates) => (
         <dl className="pairs">

@@ -1,16 +1,16 @@
 /** Photos and documents of an order: added with their progress, looked at, kept, removed. */
 import { type ChangeEvent, useEffect, useId, useState } from 'react';
 import type { AttachmentEntry, AttachmentList } from '../../../src/server/wire.ts';
-import { get, type Order, post } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Button, Card, ErrorNote, LoadError } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Icon } from '../components/icon.tsx';
+import { get, type Order, post } from '../lib/api.ts';
 import { formatBytes, formatMoment } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 import { type Upload, type Uploads, useUploads } from '../lib/use-uploads.ts';
-import { useSession } from '../session.tsx';
 
 const TITLE = 'Photos and documents';
 

@@ -1,7 +1,7 @@
 /** The story of an order, in words. */
 import { type Effect, facts, inWords, Story, type Told } from '../components/story.tsx';
 import { formatDuration, formatMoney, formatSpan } from '../lib/format.ts';
-import { useSession } from '../session.tsx';
+import { useSession } from '../lib/session.tsx';
 
 export function OrderHistory({ order, version }: { order: string; version: string | null }) {
   const { nameOf } = useSession();
@@ -9,7 +9,7 @@ export function OrderHistory({ order, version }: { order: string; version: strin
     <Story
       path={`/api/orders/${order}/history`}
       version={version}
-      tell={(entry) => tell(entry, nameOf)}
+      describe={(entry) => describe(entry, nameOf)}
       tellEffect={tellEffect}
     />
   );
@@ -28,10 +28,10 @@ const REASONS: Readonly<Record<string, string>> = {
   duplicate: 'it was entered twice',
 };
 
-/** An event in words, after the name of who did it. */
-function tell(entry: Effect, nameOf: (principal: string) => string): Told {
+/** An event in words, after the name of the actor. */
+function describe(entry: Effect, nameOf: (principal: string) => string): Told {
   const { from, to, assignee, fields, minutes, reason } = facts(entry.payload);
-  const whom = typeof assignee === 'string' ? lowerYou(nameOf(assignee)) : 'somebody';
+  const whom = typeof assignee === 'string' ? lowerYou(nameOf(assignee)) : 'a person';
   switch (entry.type) {
     case 'order.created':
       return { icon: 'plus', text: 'opened the order.' };

@@ -1,7 +1,6 @@
 /** One order: what it says, what can be done next, what people wrote, and its story. */
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import type { OrderVerb } from '../../../src/orders/states.ts';
-import { type Answer, call, type Note, type Order } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import {
   Avatar,
@@ -23,10 +22,11 @@ import {
   EditOrder,
   ScheduleOrder,
 } from '../dialogs/order-steps.tsx';
+import { type Answer, call, type Note, type Order } from '../lib/api.ts';
 import { formatDuration, formatMoment, formatMoney, formatSpan } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 import { OrderFiles } from './order-files.tsx';
 import { OrderHistory } from './order-history.tsx';
 import { OrderSummary } from './order-summary.tsx';

@@ -1,11 +1,11 @@
-/** What a customer can be told about an order, written by a language model in the customer's language. */
+/** A summary of an order for its customer, written by a language model in the customer's language. */
 import { type FormEvent, useRef, useState } from 'react';
-import { LANGUAGE_TAGS, LANGUAGES, type LanguageTag } from '../../../src/summaries/languages.ts';
+import { LANGUAGE_TAGS, LANGUAGES, type LanguageTag } from '../../../src/lib/languages.ts';
 import type { SummaryOffer } from '../../../src/summaries/schema.ts';
-import { get } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Button, Card, ErrorNote, LoadError, Skeleton } from '../components/basics.tsx';
 import { CheckField, SelectField } from '../components/fields.tsx';
+import { get } from '../lib/api.ts';
 import { copyText } from '../lib/copy-text.ts';
 import { useLoad } from '../lib/use-load.ts';
 import { type Summary, useSummary } from '../lib/use-summary.ts';

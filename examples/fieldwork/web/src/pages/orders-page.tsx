@@ -1,6 +1,5 @@
 /** All orders: the board of what is open, or the list of one state; what is on today; searching and narrowing. */
 import { useEffect, useRef, useState } from 'react';
-import { call, type OrderSummary } from '../api.ts';
 import {
   Avatars,
   Badge,
@@ -14,12 +13,13 @@ import { Icon } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { Pages } from '../components/pages.tsx';
 import { NewOrder } from '../dialogs/new-order.tsx';
+import { call, type OrderSummary } from '../lib/api.ts';
 import { formatDay, formatRelative, formatSpan, formatTime, startOfDay } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
+import { useSession } from '../lib/session.tsx';
 import { BOARD_STATES, ORDER_STATES, type OrderState, STATE_NAMES } from '../lib/states.ts';
 import { useLoad } from '../lib/use-load.ts';
 import { useShortcut } from '../lib/use-shortcut.ts';
-import { useSession } from '../session.tsx';
 import { Reminders } from './reminders.tsx';
 
 const COLUMN_SIZE = 20;
@@ -325,7 +325,7 @@ function FirstOrder({ mayOpen }: { mayOpen: boolean }) {
       <p>
         {mayOpen
           ? 'An order says what is to be done, for whom and where. You can add the customer on the way.'
-          : 'Orders appear here as soon as somebody assigns one to you.'}
+          : 'Orders appear here as soon as one is assigned to you.'}
       </p>
       {mayOpen && (
         <Button look="primary" icon="plus" onClick={() => setOpening(true)}>
@@ -341,7 +341,7 @@ function listInput(state: OrderState, { q, who }: Narrowing, limit: number) {
   return {
     state,
     limit,
-    // What is scheduled is read by when it is due; everything else by how new it is.
+    // Scheduled orders are sorted by due time; all others by age.
     sort: state === 'scheduled' ? ('due' as const) : ('newest' as const),
     ...(q && { q }),
     ...(who && { assignee: who }),

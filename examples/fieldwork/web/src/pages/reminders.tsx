@@ -1,17 +1,18 @@
-/** What waits to be done, above everything else, until it is done or dismissed. */
-import { call, type Reminder } from '../api.ts';
+/** Open reminders, above everything else, until they are settled or dismissed. */
+
 import { useAnnounce } from '../components/announce.tsx';
 import { ErrorNote, LoadError } from '../components/basics.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
+import { call, type Reminder } from '../lib/api.ts';
 import { formatRelative } from '../lib/format.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 
-/** Who has more than this on the list does not read the list. */
+/** A longer list would not be read. */
 const SHOWN = 20;
 
-const WORDS: Readonly<Record<Reminder['kind'], string>> = {
+const MESSAGES: Readonly<Record<Reminder['kind'], string>> = {
   overdue: 'The appointment is over, and the work is not done.',
   to_invoice: 'The work is done, and not invoiced yet.',
 };
@@ -45,7 +46,7 @@ export function Reminders() {
                 #{reminder.order.number} {reminder.order.title}
               </strong>
               <small>
-                {WORDS[reminder.kind]} {reminder.customer.name},{' '}
+                {MESSAGES[reminder.kind]} {reminder.customer.name},{' '}
                 <time dateTime={reminder.raisedAt}>{formatRelative(reminder.raisedAt)}</time>
               </small>
             </Link>

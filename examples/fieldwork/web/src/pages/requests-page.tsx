@@ -1,17 +1,17 @@
 /** Appointments that visitors of the business's own web site ask for, and which sites may show the form. */
 import { useEffect, useState } from 'react';
-import { type Answer, type AppointmentRequest, call, type WidgetSites } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Button, Card, EmptyState, ErrorNote, PageHead } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextArea } from '../components/fields.tsx';
 import { LoadedPages } from '../components/pages.tsx';
 import { SettingCard, type SettingFormProps } from '../components/setting-card.tsx';
+import { type Answer, type AppointmentRequest, call, type WidgetSites } from '../lib/api.ts';
 import { formatRelative } from '../lib/format.ts';
 import { goTo } from '../lib/router.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 
 const PAGE_SIZE = 50;
 
@@ -34,7 +34,7 @@ export function RequestsPage() {
             loaded={requests}
             more={async (cursor) => (await call('request/list', { limit: PAGE_SIZE, cursor })).value}
             empty={
-              <EmptyState icon="mail" title="Nobody waits">
+              <EmptyState icon="mail" title="No one waits">
                 <p>Put the form into your web site, and what visitors ask for appears here.</p>
               </EmptyState>
             }

@@ -1,7 +1,6 @@
 /** The team; for the owner also invites, roles, who came in, and the attempts that were refused. */
 import { useEffect, useState } from 'react';
 import type { DenialEntry, MemberRecord } from '../../../src/server/wire.ts';
-import { get, post } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import {
   Avatar,
@@ -16,11 +15,12 @@ import {
 import { Dialog } from '../components/dialog.tsx';
 import { SelectField, TextField } from '../components/fields.tsx';
 import { type Page, Pages } from '../components/pages.tsx';
+import { get, post } from '../lib/api.ts';
 import { formatMoment, formatRelative } from '../lib/format.ts';
 import { ROLES, roleName } from '../lib/roles.ts';
+import { useSession } from '../lib/session.tsx';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
-import { useSession } from '../session.tsx';
 import { AccessLog } from './access-log.tsx';
 
 /** An invite as the invite routes answer it. */
@@ -54,7 +54,7 @@ export function TeamPage() {
       <PageHead title="Team">
         {manages && (
           <Button look="primary" icon="plus" onClick={() => setInviting(true)}>
-            Invite somebody
+            Invite a person
           </Button>
         )}
       </PageHead>
@@ -187,9 +187,9 @@ function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => voi
   const announce = useAnnounce();
   const action = useAction();
   const { team } = useSession();
-  // An accepted invite is somebody by now: its principal was made with it.
+  // An accepted invite is a member: its principal was made with it.
   const member = team.data?.find((each) => each.principal === invite.principal);
-  const who = member?.name ?? invite.email ?? invite.name ?? 'Whoever has the link';
+  const who = member?.name ?? invite.email ?? invite.name ?? 'Anyone with the link';
   const revoke = () =>
     action.run(async () => {
       await post(`/api/invites/${invite.principal}/revoke`);
@@ -265,7 +265,7 @@ function InviteDialog({ onClose, onInvited }: { onClose: () => void; onInvited: 
   }
   return (
     <Dialog
-      title={`Invite somebody to ${me.business}`}
+      title={`Invite a person to ${me.business}`}
       submit="Make the link"
       action={action}
       onClose={onClose}
@@ -289,7 +289,7 @@ function InviteDialog({ onClose, onInvited }: { onClose: () => void; onInvited: 
         name="email"
         type="email"
         error={action.error}
-        hint="Optional. With it, only somebody signed in with this address can accept."
+        hint="Optional. With it, only a person signed in with this address can accept."
         value={email}
         onChange={(event) => setEmail(event.target.value)}
       />

@@ -1,21 +1,21 @@
-/** What somebody sees who is not in: signed out, a stranger, or the holder of an invite or claim link. */
+/** The page of a person who is not a member: signed out, without an invite, or with an invite or claim link. */
 import { type ReactNode, useEffect } from 'react';
-import type { RoleKey } from '../../../src/manifest.ts';
+import type { RoleKey } from '../../../src/lib/manifest.ts';
 import type { Me } from '../../../src/server/wire.ts';
-import { get, post } from '../api.ts';
 import { Button, ErrorNote, Skeleton } from '../components/basics.tsx';
 import { Mark } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { SIGN_OUT_HERE, SignOutEverywhere } from '../components/sign-out.tsx';
+import { get, post } from '../lib/api.ts';
 import { formatMoment } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
 import { forgetLink, keepLink, type SignInLink } from '../lib/sign-in-link.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 
-/** Asks who one wants to be, even where the issuer knows somebody already. */
+/** Asks for the account to use, even where the issuer knows one already. */
 const SWITCH_ACCOUNT = '/api/auth/login?switch&returnTo=%2F';
-/** What the holder of the owner seat is. */
+/** The role of the holder of the owner seat. */
 const OWNER_ROLE: RoleKey = 'owner';
 
 const ROLE_NAMES: Readonly<Record<string, string>> = {
@@ -61,7 +61,7 @@ export function WelcomePage({ me, link, onEntered }: WelcomeProps) {
   );
 }
 
-/** Whether nobody comes here with a browser: then no link may say so. */
+/** Whether people here sign in without a browser: then no link may suggest one. */
 function isForPrograms(me: Me): boolean {
   return me.signIn?.mode === 'tokens';
 }
@@ -81,7 +81,7 @@ function SignIn({ me, words = 'Sign in' }: { me: Me; words?: string }) {
   );
 }
 
-/** What the holder of a link does where there is nowhere to sign in. */
+/** Instructions for the holder of a link where there is no page to sign in. */
 function ByProgram({ does, path }: { does: string; path: string }) {
   return (
     <p>
@@ -91,7 +91,7 @@ function ByProgram({ does, path }: { does: string; path: string }) {
   );
 }
 
-/** What can go wrong on the way through the issuer, by the code that comes back. */
+/** Failures at the issuer, by the code that comes back. */
 const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
   access_denied: 'You did not finish signing in. Try again whenever you like.',
   flow_expired: 'Signing in took too long. Try again.',
@@ -106,7 +106,7 @@ function SignInFailure() {
     <div role="alert" className="error-note">
       <p>
         {SIGN_IN_FAILURES[code] ??
-          'Signing in did not work. Try again, and tell whoever runs this if it happens twice.'}
+          'Signing in did not work. Try again, and tell the operator if it happens twice.'}
       </p>
     </div>
   );
@@ -116,7 +116,7 @@ function SignedInAs({ me }: { me: Me }) {
   return (
     <p className="signed-in-as">
       You are signed in as{' '}
-      <strong>{me.subject?.name ?? me.subject?.email ?? 'somebody without a name'}</strong>
+      <strong>{me.subject?.name ?? me.subject?.email ?? 'a person without a name'}</strong>
       {me.subject?.name && me.subject.email && <> ({me.subject.email})</>}.
     </p>
   );
@@ -246,7 +246,7 @@ function ClaimPage({ me, link, onEntered }: WelcomeProps & { link: SignInLink })
       <>
         <h1>You are the owner</h1>
         <SignedInAs me={me} />
-        <p>There is nothing left to claim, and nobody else can do so with this link.</p>
+        <p>There is nothing left to claim, and no other person can do so with this link.</p>
         <Ignore look="primary">Go to the orders</Ignore>
       </>
     );
@@ -281,12 +281,12 @@ function ClaimPage({ me, link, onEntered }: WelcomeProps & { link: SignInLink })
 
 const SEAT_WORDS: Readonly<Record<string, string>> = {
   never_opened:
-    'Nobody owns this business yet, and it is not set up to be claimed. Ask whoever runs the platform.',
-  window_open: 'Nobody owns this business yet. Load the page again to claim it.',
+    'This business has no owner yet, and it is not set up to be claimed. Ask the operator of the platform.',
+  window_open: 'This business has no owner yet. Load the page again to claim it.',
   window_closed:
-    'Nobody owns this business yet, and the time to claim it by signing in is over. Ask whoever set it up for a claim link.',
+    'This business has no owner yet, and the time to claim it by signing in is over. Ask the operator for a claim link.',
   claim_outstanding:
-    'Nobody owns this business yet. A claim link was made: open that link to become the owner.',
+    'This business has no owner yet. A claim link was made: open that link to become the owner.',
 };
 
 function AnonymousDoor({ me }: { me: Me }) {
@@ -298,7 +298,7 @@ function AnonymousDoor({ me }: { me: Me }) {
       <h1>You are not a member here</h1>
       <p className="signed-in-as">
         You are signed in as{' '}
-        <strong>{me.subject?.name ?? me.subject?.email ?? 'somebody without a name'}</strong>
+        <strong>{me.subject?.name ?? me.subject?.email ?? 'a person without a name'}</strong>
         {me.subject?.name && me.subject.email && <> ({me.subject.email})</>}, but are not a member of{' '}
         <strong>{me.business}</strong>.
       </p>

@@ -59,7 +59,7 @@ const address = z
   .object({ street: z.string().optional(), city: z.string().optional() })
   .meta({ id: 'address', $anchor: 'addressDef' });
 
-/** What JSON Schema 2020-12 can say must reach the client as it was declared. */
+/** Every form of JSON Schema 2020-12 must reach the client as it was declared. */
 const everyKeyword = z
   .strictObject({
     name: z.string().optional(),

@@ -1,0 +1,144 @@
+/**
+ * The options of the control plane for its own address, its staff and its reference. Staff sign in at the issuer of the
+ * platform, through component B (spec 1.B).
+ */
+
+import { createHmac } from 'node:crypto';
+import { apiDocs } from '@freehold/api-docs/node';
+import type { ArrivedStaff, ControlPlaneOptions, StaffRelyingParty } from '@freehold/control-plane';
+import type { DirectoryHostAdmin, StaffSession } from '@freehold/directory';
+import { makeRelyingParty, OidcError, type RelyingParty, type VerifiedSession } from '@freehold/oidc-rp';
+import type { OwnAddresses } from '../network/addresses.ts';
+import { makeGuardedFetch } from '../network/guarded-fetch.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { PlatformSecrets } from '../storage/secrets.ts';
+import type { PlatformClient } from './verticals.ts';
+
+export interface StaffWiring {
+  readonly settings: Pick<Settings, 'allowedIssuers' | 'staffContact'>;
+  readonly addresses: OwnAddresses;
+  readonly hostAdmin: Pick<DirectoryHostAdmin, 'staff'>;
+  readonly platformSecrets: PlatformSecrets;
+  readonly now: () => number;
+  /** The client that the issuer knows this platform by. */
+  readonly issuerClient: PlatformClient | null;
+}
+
+export function staffOptions({
+  settings,
+  addresses,
+  hostAdmin,
+  platformSecrets,
+  now,
+  issuerClient,
+}: StaffWiring): Pick<ControlPlaneOptions, 'origin' | 'hostnames' | 'staff' | 'docs'> {
+  const { apiOrigin, apiHostnames } = addresses;
+  const { allowedIssuers, staffContact } = settings;
+  return {
+    origin: apiOrigin,
+    hostnames: apiHostnames,
+    docs: apiDocs,
+    staff: {
+      signIns: hostAdmin.staff,
+      relyingParty: makeStaffSignIn({
+        client: issuerClient,
+        origin: apiOrigin,
+        platformSecrets,
+        allowedIssuers,
+        now,
+      }),
+      ...(staffContact === undefined ? {} : { contact: staffContact }),
+    },
+  };
+}
+
+interface StaffSignInOptions {
+  /** The client that the issuer knows this platform by; null where no sign-in is possible. */
+  readonly client: PlatformClient | null;
+  /** The control plane's, as browsers show it. */
+  readonly origin: () => string;
+  /** The first signs sessions, all verify them. */
+  readonly platformSecrets: PlatformSecrets;
+  /** See `GuardedFetchOptions.allowed`. */
+  readonly allowedIssuers: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The relying party; null where no sign-in is possible. It is made once, because it caches the keys of the issuer. */
+export function makeStaffSignIn(options: StaffSignInOptions): () => StaffRelyingParty | null {
+  const { client } = options;
+  const clientId = client?.clientId;
+  if (!client || clientId === undefined) return () => null;
+  let made: StaffRelyingParty | null = null;
+  return () => {
+    // At the first request: with port 0 the own origin is known only when the platform listens.
+    made ??= adapted(relyingPartyOf(client, clientId, options));
+    return made;
+  };
+}
+
+function relyingPartyOf(
+  { url, clientSecret }: PlatformClient,
+  clientId: string,
+  { origin, platformSecrets, allowedIssuers, now }: StaffSignInOptions,
+): RelyingParty {
+  return makeRelyingParty({
+    env: {
+      issuer: url,
+      clientId,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      sessionSecrets: platformSecrets.map(sessionSecretOf),
+      baseUrl: origin(),
+    },
+    fetch: makeGuardedFetch({ ownIssuer: url, allowed: allowedIssuers }),
+    now,
+  });
+}
+
+/** A key of its own, so that its signatures are valid nowhere else where the platform secret is known. */
+function sessionSecretOf(platformSecret: string): string {
+  return createHmac('sha256', platformSecret).update('freehold.staff-session.v1').digest('hex');
+}
+
+function adapted(relyingParty: RelyingParty): StaffRelyingParty {
+  return {
+    handle: (request, { admit, signedOut }) =>
+      relyingParty.handle(request, {
+        onSignedIn: async ({ session, previous, issuerSid }) => {
+          if (await admit(arrivedOf(session, previous, issuerSid))) return;
+          throw new OidcError('sign_in_refused', 'The subject is not on the roster of the staff.');
+        },
+        onSignedOut: ({ session }) => signedOut(sessionOf(session)),
+      }),
+    handleBackchannelLogout: (request, end) =>
+      relyingParty.handleBackchannelLogout(request, {
+        onLogout: ({ issuer, sub, sid }) => end({ issuer, subject: sub, issuerSid: sid }),
+      }),
+    session: (headers) => {
+      const session = relyingParty.verifiedSessionFromHeaders(headers);
+      return session && sessionOf(session);
+    },
+  };
+}
+
+function arrivedOf(
+  session: VerifiedSession,
+  previous: VerifiedSession | null,
+  issuerSid: string | undefined,
+): ArrivedStaff {
+  const { user, expiresAtMs } = session;
+  return {
+    session: sessionOf(session),
+    previous: previous && sessionOf(previous),
+    issuerSid: issuerSid ?? null,
+    expiresAtMs,
+    email: user.email ?? null,
+    // An issuer that asserts nothing has verified nothing.
+    emailVerified: user.emailVerified === true,
+  };
+}
+
+function sessionOf({ sid, issuer, user }: VerifiedSession): StaffSession {
+  return { sid, issuer, subject: user.id };
+}

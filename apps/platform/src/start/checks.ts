@@ -1,0 +1,150 @@
+/** Checks of a start, with one sentence each for the operator: settings, outside places, the archive, and a failed start. */
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import type { NodeEngine } from '@freehold/engine-node';
+import { makeAddressList } from '../settings/address-list.ts';
+import type { Settings } from '../settings/settings.ts';
+import { within } from '../storage/storage.ts';
+
+/** Warnings about settings that are valid, and probably not intended. */
+export function warningsOf(settings: Settings): readonly string[] {
+  const { publicUrl, trustedProxies, strayNames, mail, production } = settings;
+  return [
+    ...strayNames.map((name) => `${name} is no setting of the platform: docs/settings.md lists them.`),
+    ...(publicUrl !== null && trustedProxies.length === 0
+      ? [
+          'FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not: behind a proxy all callers have its address, and limits meant for one person lock out all.',
+        ]
+      : []),
+    ...(mail === null && !production && !isOutboxReadable(settings)
+      ? [
+          'FREEHOLD_TRUSTED_PROXIES names this machine, so that a person at it cannot be told from a caller of the proxy, and the outbox is closed: set FREEHOLD_SMTP_URL to read mail elsewhere.',
+        ]
+      : []),
+  ];
+}
+
+/** Whether a request from this machine can be told from one that a proxy on it relays. */
+export function isOutboxReadable({ trustedProxies }: Settings): boolean {
+  return !makeAddressList(trustedProxies)('127.0.0.1');
+}
+
+/**
+ * Warnings about places outside the data directory that cannot be written: the operator should learn it at the start, and
+ * not on the day of the first write. Writes nothing.
+ */
+export function warningsOfPlaces({
+  anchor,
+  backupsDirectory,
+}: Pick<Settings, 'anchor' | 'backupsDirectory'>): readonly string[] {
+  return [
+    ...(anchor !== null && 'file' in anchor ? anchorWarnings(anchor.file) : []),
+    ...(backupsDirectory !== undefined && !isWritable(nearest(backupsDirectory))
+      ? [`FREEHOLD_BACKUPS: nothing can be backed up: ${backupsDirectory} cannot be written.`]
+      : []),
+  ];
+}
+
+/** The platform does not make the witness's directory: where it is missing, its disk is probably not mounted. */
+function anchorWarnings(file: string): readonly string[] {
+  const directory = dirname(file);
+  const fault = !isDirectory(directory)
+    ? `there is no directory ${directory}; make it, or mount its disk`
+    : isDirectory(file)
+      ? `${file} is a directory; name a file in it`
+      : !isWritable(directory)
+        ? `${directory} cannot be written`
+        : null;
+  return fault === null ? [] : [`FREEHOLD_ANCHOR_FILE: nothing witnesses the admin log: ${fault}.`];
+}
+
+/** The path itself, or the nearest directory above it that exists. */
+function nearest(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function isWritable(directory: string): boolean {
+  if (!isDirectory(directory)) return false;
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The time that a start waits for the archive's first answer. */
+const PATIENCE_MS = 3_000;
+/** Codes of a file system for a place that is missing, not ours, or full. */
+const UNWRITABLE = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC']);
+
+/**
+ * Returns a warning about the archive, or null when it answers. Either way the platform goes on shipping to it.
+ * @throws PlatformError `conflict`, reason `archive_not_ours`: the settings name the archive of another data directory.
+ */
+export async function checkArchive(
+  engine: Pick<NodeEngine, 'flushArchive' | 'archiveStatus'>,
+  patienceMs = PATIENCE_MS,
+): Promise<string | null> {
+  const failure = await within(
+    patienceMs,
+    engine.flushArchive().then(
+      () => null,
+      (error: unknown) => error,
+    ),
+  );
+  const { state, lastError } = engine.archiveStatus();
+  if (state === 'refused')
+    throw failure instanceof PlatformError
+      ? failure
+      : new PlatformError('conflict', 'The archive belongs to another data directory.', {
+          reason: 'archive_not_ours',
+        });
+  if (state !== 'failing') return null;
+  const code = failure instanceof Error && 'code' in failure ? String(failure.code) : '';
+  const fault = UNWRITABLE.has(code)
+    ? `its directory cannot be written (${code}); mount it, or make room. It is tried again.`
+    : (lastError ?? 'it failed.');
+  return `nothing is archived at the moment: ${fault}`;
+}
+
+/** SQLITE_FULL. */
+const FULL = 13;
+/** With less than this no database opens: a write-ahead log and its index may take a megabyte each. */
+const ROOM_BYTES = 2 * 1024 * 1024;
+
+/**
+ * One sentence for a start that failed on a full disk; null for every other error. The error of a failed commit does not
+ * say why, so the free space of the disk decides.
+ */
+export function startFailureOf(
+  error: unknown,
+  dataDirectory: string,
+  freeBytes: (directory: string) => number = freeBytesOf,
+): string | null {
+  if (!(error instanceof Error)) return null;
+  const isCommitFailure = error instanceof PlatformError && error.reason === 'commit_failed';
+  return saysFull(error) || (isCommitFailure && freeBytes(dataDirectory) < ROOM_BYTES)
+    ? `The disk of the data directory ${dataDirectory} is full. Make room, and start again: what was stored before is as it was.`
+    : null;
+}
+
+function saysFull(error: Error): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  return code === 'ENOSPC' || errcode === FULL || (error.cause instanceof Error && saysFull(error.cause));
+}
+
+/** The bytes that an ordinary user may still write there; infinite when the directory cannot be asked. */
+function freeBytesOf(directory: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,114 @@
+/** Second step of a start: the host administration over the directory, and the control plane over that. */
+
+import { ID_PREFIXES, makeIdFactory } from '@freehold/contracts';
+import { controlPlaneApp, type RequestLine } from '@freehold/control-plane';
+import {
+  type ConnectionProviders,
+  type DirectoryHostAdmin,
+  makeHostAdmin,
+  type VerticalGateway,
+} from '@freehold/directory';
+import { staffOptions } from '../applications/staff.ts';
+import {
+  type CoLocatedVertical,
+  newScopeSettingsOf,
+  type PlatformClient,
+} from '../applications/verticals.ts';
+import type { OwnAddresses } from '../network/addresses.ts';
+import { makeGuardedFetch, makeProviderFetch } from '../network/guarded-fetch.ts';
+import { makeNodeResolver } from '../network/resolver.ts';
+import type { Client } from '../network/router.ts';
+import type { Settings } from '../settings/settings.ts';
+import { openAnchor } from '../storage/anchor.ts';
+import { openBackups } from '../storage/backups.ts';
+import { makeTenantErasure } from '../storage/storage.ts';
+import type { Core } from './core.ts';
+
+export interface Directory {
+  readonly hostAdmin: DirectoryHostAdmin;
+  readonly controlPlane: (request: Request, client: Client) => Promise<Response> | Response;
+  /** The same without rate limits, for the platform's own work. */
+  readonly ownControlPlane: (request: Request) => Promise<Response>;
+}
+
+export interface DirectoryOptions {
+  readonly settings: Settings;
+  readonly core: Core;
+  readonly addresses: OwnAddresses;
+  readonly providers: ConnectionProviders;
+  readonly gateway: VerticalGateway;
+  /** By slug. */
+  readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
+  readonly isReady: () => Promise<boolean>;
+  /** The client that the issuer knows this platform by; staff sign in there. */
+  readonly issuerClient: PlatformClient | null;
+  /** Undefined: requests leave no line. */
+  readonly onRequest: ((line: RequestLine) => void) | undefined;
+}
+
+/** Opens both; from here on, faults are reported to the directory. */
+export function openDirectory(options: DirectoryOptions): Directory {
+  const { core, isReady, onRequest, settings, addresses, issuerClient } = options;
+  const { world, feeds, platformSecrets } = core;
+  const hostAdmin = openHostAdmin(options);
+  feeds.open(hostAdmin);
+  const newId = makeIdFactory(world);
+  const app = controlPlaneApp({
+    hostAdmin,
+    now: world.now,
+    newRequestId: newId.bind(null, ID_PREFIXES.request),
+    onIncident: (error, { operation }) =>
+      feeds.onIncident(error, { kind: 'control-plane', key: 'http', method: operation ?? 'none' }),
+    ready: isReady,
+    ...staffOptions({ settings, addresses, hostAdmin, platformSecrets, now: world.now, issuerClient }),
+    platformSecret: platformSecrets,
+    connect: hostAdmin.connections,
+    ...(onRequest === undefined ? {} : { onRequest }),
+  });
+  return {
+    hostAdmin,
+    controlPlane: app.fetch,
+    ownControlPlane: async (request) => app.fetch(request, { uncounted: true }),
+  };
+}
+
+function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
+  const { settings, core, addresses, providers, gateway, verticals } = options;
+  const { apiHostnames, homeHostnames, domain, originOf } = addresses;
+  const { world, feeds, storage, versions } = core;
+  const guarded = makeGuardedFetch({
+    ownIssuer: null,
+    allowed: settings.providers.allowed,
+    setting: 'FREEHOLD_ALLOWED_PROVIDERS',
+  });
+  return makeHostAdmin({
+    engine: storage.engine,
+    gateway,
+    onIncident: feeds.onIncident,
+    ...world,
+    originOf,
+    versionOf: (slug) => versions.get(slug) ?? 'unknown',
+    reservedHostnames: [...apiHostnames, ...homeHostnames],
+    baseDomains: [domain],
+    newScopeSettings: (vertical) =>
+      verticals.has(vertical) ? newScopeSettingsOf(settings.signIn, options.issuerClient) : {},
+    hostnames: {
+      resolver: makeNodeResolver(settings.dnsServers ? { servers: settings.dnsServers } : {}),
+      fetch: makeGuardedFetch({ ownIssuer: null, allowed: settings.allowedIssuers }),
+    },
+    backups: openBackups(settings),
+    destroyTenantKeys: makeTenantErasure({
+      engine: storage.engine,
+      vaultUnit: storage.vaultUnit,
+      identityUnits: () => [...verticals.values()].map(({ units }) => units.identity),
+    }),
+    modelMarginBasisPoints: settings.modelMarginBasisPoints,
+    connections: {
+      providers,
+      keyring: storage.keyring,
+      fetch: makeProviderFetch(guarded, feeds.onFailure),
+      baseUrl: addresses.apiOrigin,
+    },
+    ...(settings.anchor === null ? {} : { anchor: openAnchor(settings.anchor) }),
+  });
+}

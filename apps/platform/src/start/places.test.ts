@@ -1,0 +1,41 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { warningsOfPlaces } from './checks.ts';
+
+function home(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'places-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+const of = (anchor: string | null, backupsDirectory?: string) =>
+  warningsOfPlaces({ anchor: anchor === null ? null : { file: anchor }, backupsDirectory });
+
+test('writable places cause no warning, existing or not', () => {
+  const at = home();
+  expect(of(join(at, 'anchor.json'), join(at, 'not', 'there', 'yet'))).toEqual([]);
+  expect(of(null)).toEqual([]);
+  expect(
+    warningsOfPlaces({ anchor: { url: 'https://x.test', token: undefined }, backupsDirectory: at }),
+  ).toEqual([]);
+});
+
+test('a witness whose directory is missing, or that is a directory, causes a warning with what to do', () => {
+  const at = home();
+  expect(of(join(at, 'gone', 'anchor.json'))).toEqual([
+    `FREEHOLD_ANCHOR_FILE: nothing witnesses the admin log: there is no directory ${join(at, 'gone')}; make it, or mount its disk.`,
+  ]);
+  mkdirSync(join(at, 'anchor.json'));
+  expect(of(join(at, 'anchor.json'))).toEqual([
+    expect.stringMatching(/is a directory; name a file in it\.$/),
+  ]);
+});
+
+test('a place for backups below a file causes a warning', () => {
+  const at = home();
+  writeFileSync(join(at, 'file'), '');
+  expect(of(null, join(at, 'file', 'backups'))).toEqual([
+    `FREEHOLD_BACKUPS: nothing can be backed up: ${join(at, 'file', 'backups')} cannot be written.`,
+  ]);
+});
