@@ -30,9 +30,12 @@ export interface EmbeddedPlatform {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts one on free ports and an empty data directory. */
-export async function openEmbeddedPlatform(env: Record<string, string> = {}): Promise<EmbeddedPlatform> {
-  const place = await newPlace();
+/** Starts one on free ports and an empty data directory, or again on the place of a closed one. */
+export async function openEmbeddedPlatform(
+  env: Record<string, string> = {},
+  formerPlace?: PlatformPlace,
+): Promise<EmbeddedPlatform> {
+  const place = formerPlace ?? (await newPlace());
   const incidents: unknown[] = [];
   const settings = parseSettings({
     PORT: String(place.port),

@@ -134,7 +134,7 @@ export const KERNEL: readonly Mutant[] = [
     requirement: null,
     claim: 'A grant may last longer than the one that its giver holds.',
     file: `${src}/operations/context.ts`,
-    find: 'if (endOf({ expiresAtMs }) > untilMs) refuseBeyond(untilMs, permission, entity);',
+    find: 'if (endOf({ expiresAtMs }) > untilMs) refuseBeyond(parts, frame, untilMs, permission, entity);',
     replace: '',
     killer: inNode(`${test}/delegation.test.ts`, 'a grant cannot outlive the expiring one'),
   },

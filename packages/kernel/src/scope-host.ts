@@ -19,7 +19,7 @@ import {
 } from '@freehold/contracts';
 import type { BlobStore, Engine, EngineTools } from '@freehold/store';
 import { type Attachments, makeAttachments } from './attachments/attachments.ts';
-import type { ScopeStub } from './contract/scope-methods.ts';
+import type { ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
 import { makeScopeCopies } from './scope-copies.ts';
 import type { ScopeUnit } from './scope-unit.ts';
@@ -86,6 +86,14 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     return stub;
   };
 
+  /** Returns a member of the contract that passes its query on to one method of the scope. */
+  const pass =
+    <K extends keyof ScopeMethods>(method: K, fixed: object = {}) =>
+    async ({ tenantId, scopeId, ...query }: ScopeRef & object): Promise<ReturnType<ScopeMethods[K]>> => {
+      const call = (await owned({ tenantId, scopeId }))[method] as (input: object) => Promise<never>;
+      return call({ ...query, ...fixed });
+    };
+
   const attachments = makeAttachments({
     scope,
     blobs: blobs ?? noBlobs,
@@ -120,9 +128,8 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
       await owned(ref);
       return attachments.open(ref.scopeId, `connection:${connection}`, attachment);
     },
-    introspectScopeTables: async (ref) => (await owned(ref)).tables({}),
-    introspectScopeTable: async ({ tenantId, scopeId, ...query }) =>
-      (await owned({ tenantId, scopeId })).table(query),
+    introspectScopeTables: pass('tables'),
+    introspectScopeTable: pass('table'),
     operations: (scopeId, principal, tenantId) => {
       const stub = scope(scopeId);
       const caller = tenantId === undefined ? { principal } : { principal, tenantId };
@@ -156,7 +163,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
       );
       await (await owned(ref)).projectEntitlements({ entitlements, revision });
     },
-    appliedMigrationsLocal: async (ref) => (await owned(ref)).appliedMigrations({}),
+    appliedMigrationsLocal: pass('appliedMigrations'),
     entityHistoryLocal: async ({ entityType, entityId, limit, cursor, ...ref }) =>
       (await owned(ref)).history({
         entity: { type: entityType, id: entityId },
@@ -164,26 +171,15 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
         sealed: true,
         ...(cursor === undefined ? {} : { cursor }),
       }),
-    eventCauseLocal: async ({ event, ...ref }) => (await owned(ref)).cause({ event, sealed: true }),
-    eventEffectsLocal: async ({ event, ...ref }) => (await owned(ref)).effects({ event, sealed: true }),
-    facetEventsLocal: async ({ tenantId, scopeId, ...query }) =>
-      (await owned({ tenantId, scopeId })).facets(query),
-    invocationEventsLocal: async ({ invocation, ...ref }) =>
-      (await owned(ref)).invocation({ invocation, sealed: true }),
-    deadLettersLocal: async ({ tenantId, scopeId, subscriber, limit, cursor }) =>
-      (await owned({ tenantId, scopeId })).deadLetters({
-        limit,
-        ...(subscriber === undefined ? {} : { subscriber }),
-        ...(cursor === undefined ? {} : { cursor }),
-      }),
-    retryDeadLetterLocal: async ({ event, subscriber, ...ref }) =>
-      void (await (await owned(ref)).retryDeadLetter({ event, subscriber })),
-    listPlatformRequests: async ({ tenantId, scopeId, ...query }) =>
-      (await owned({ tenantId, scopeId })).listPlatformRequests(query),
-    listPlatformRequestHistory: async ({ tenantId, scopeId, ...query }) =>
-      (await owned({ tenantId, scopeId })).platformRequestHistory(query),
-    settlePlatformRequest: async ({ tenantId, scopeId, ...answer }) =>
-      (await owned({ tenantId, scopeId })).settlePlatformRequest(answer),
+    eventCauseLocal: pass('cause', { sealed: true }),
+    eventEffectsLocal: pass('effects', { sealed: true }),
+    facetEventsLocal: pass('facets'),
+    invocationEventsLocal: pass('invocation', { sealed: true }),
+    deadLettersLocal: pass('deadLetters'),
+    retryDeadLetterLocal: async (ref) => void (await pass('retryDeadLetter')(ref)),
+    listPlatformRequests: pass('listPlatformRequests'),
+    listPlatformRequestHistory: pass('platformRequestHistory'),
+    settlePlatformRequest: pass('settlePlatformRequest'),
     connectorInvokeLocal: async ({ tenantId, scopeId, connection, operation, input, idempotencyKey }) =>
       (await owned({ tenantId, scopeId })).invoke({
         principal: `connection:${connection}`,
@@ -191,12 +187,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
         input,
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       }),
-    connectorGrantLocal: async ({ tenantId, scopeId, connection, permission, entity }) =>
-      (await owned({ tenantId, scopeId })).grantConnection({
-        connection,
-        permission,
-        ...(entity === undefined ? {} : { entity }),
-      }),
+    connectorGrantLocal: pass('grantConnection'),
     shredSubjectLocal: async ({ subject, ...ref }) => {
       if (!vault)
         throw new PlatformError('unsupported', 'There is no vault here, so no person can be erased.', {
@@ -210,14 +201,8 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
       await stub.redact({ receipt });
       return receipt;
     },
-    listDenialsLocal: async ({ tenantId, scopeId, actor, permission, limit, cursor }) =>
-      (await owned({ tenantId, scopeId })).listDenials({
-        limit,
-        ...(actor === undefined ? {} : { actor }),
-        ...(permission === undefined ? {} : { permission }),
-        ...(cursor === undefined ? {} : { cursor }),
-      }),
-    summarizeDenialsLocal: async ({ groupBy, ...ref }) => (await owned(ref)).summarizeDenials({ groupBy }),
+    listDenialsLocal: pass('listDenials'),
+    summarizeDenialsLocal: pass('summarizeDenials'),
   };
 }
 

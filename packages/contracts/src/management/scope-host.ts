@@ -5,56 +5,12 @@
 import type { z } from 'zod';
 import type { InvokeResult } from '../operations.ts';
 import type { Page } from '../pages.ts';
-import type {
-  AttachmentMeta,
-  AttachmentRecord,
-  ConnectorGrant,
-  ConnectorGranted,
-  ConnectorInvoke,
-  connectorAttachmentRef,
-  OpenAttachment,
-} from './connectors.ts';
-import type {
-  Bookmarks,
-  BookmarksQuery,
-  ExportFormat,
-  exportQuery,
-  Restored,
-  RewindRequest,
-  Rewound,
-  ScopeExport,
-  ShredReceipt,
-  SnapshotRecord,
-  snapshotRequest,
-} from './copies.ts';
-import type { QueryRequest, QueryResult, TableInfo, TablePage, TableQuery } from './data-window.ts';
-import type {
-  DeadLetter,
-  DeadLettersQuery,
-  EventFacets,
-  FacetsQuery,
-  InvocationEvents,
-  invocationRef,
-} from './events.ts';
-import type {
-  PlatformRequest,
-  PlatformRequestHistory,
-  PlatformRequestHistoryQuery,
-  PlatformRequestsQuery,
-  SettleRequest,
-} from './platform-requests.ts';
-import type {
-  DenialsQuery,
-  DenialsSummary,
-  DenialsSummaryQuery,
-  denialsResponse,
-  EventWalk,
-  eventRef,
-  HistoryQuery,
-  historyResponse,
-  MigrationRecord,
-  ScopeRef,
-} from './shared.ts';
+import type * as connectors from './connectors.ts';
+import type * as copies from './copies.ts';
+import type * as window from './data-window.ts';
+import type * as events from './events.ts';
+import type * as requests from './platform-requests.ts';
+import type * as shared from './shared.ts';
 
 /** Exactly the members of the specification: a host without one of them fails to compile (spec 9.3). */
 export interface VerticalScopeHost
@@ -68,95 +24,104 @@ export interface VerticalScopeHost
 /** The creation of a scope, and its projections. */
 export interface ScopeProvisioning {
   /** Repeating it changes nothing. */
-  provisionScopeLocal(scope: ScopeRef & { readonly name: string }): Promise<'provisioned' | 'unchanged'>;
+  provisionScopeLocal(
+    scope: shared.ScopeRef & { readonly name: string },
+  ): Promise<'provisioned' | 'unchanged'>;
   /** Replaces the roles that the platform adds to the manifest's own. */
-  projectRolesLocal(scope: ScopeRef, roles: Readonly<Record<string, readonly string[]>>): Promise<void>;
-  appliedMigrationsLocal(scope: ScopeRef): Promise<MigrationRecord[]>;
+  projectRolesLocal(
+    scope: shared.ScopeRef,
+    roles: Readonly<Record<string, readonly string[]>>,
+  ): Promise<void>;
+  appliedMigrationsLocal(scope: shared.ScopeRef): Promise<shared.MigrationRecord[]>;
 }
 
 /** Payloads about persons stay sealed here: staff see the events, not the persons. */
 export interface ScopeLog {
   /** Returns the events of one record, oldest first. */
-  entityHistoryLocal(query: HistoryQuery): Promise<z.infer<typeof historyResponse>>;
-  facetEventsLocal(query: FacetsQuery): Promise<EventFacets>;
+  entityHistoryLocal(query: shared.HistoryQuery): Promise<z.infer<typeof shared.historyResponse>>;
+  facetEventsLocal(query: events.FacetsQuery): Promise<events.EventFacets>;
   /** Returns the causes back to the origin, nearest first. */
-  eventCauseLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
+  eventCauseLocal(ref: z.infer<typeof shared.eventRef>): Promise<shared.EventWalk>;
   /** Returns direct and further effects in the order of their time. */
-  eventEffectsLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
-  invocationEventsLocal(ref: z.infer<typeof invocationRef>): Promise<InvocationEvents>;
+  eventEffectsLocal(ref: z.infer<typeof shared.eventRef>): Promise<shared.EventWalk>;
+  invocationEventsLocal(ref: z.infer<typeof events.invocationRef>): Promise<events.InvocationEvents>;
   /** Newest event first. */
-  deadLettersLocal(query: DeadLettersQuery): Promise<Page<DeadLetter>>;
+  deadLettersLocal(query: events.DeadLettersQuery): Promise<Page<events.DeadLetter>>;
   /** Newest first. */
-  listDenialsLocal(query: DenialsQuery): Promise<z.infer<typeof denialsResponse>>;
-  summarizeDenialsLocal(query: DenialsSummaryQuery): Promise<DenialsSummary>;
+  listDenialsLocal(query: shared.DenialsQuery): Promise<z.infer<typeof shared.denialsResponse>>;
+  summarizeDenialsLocal(query: shared.DenialsSummaryQuery): Promise<shared.DenialsSummary>;
 }
 
 /** The tables of a scope, their rows, and queries. */
 export interface ScopeTables {
-  introspectScopeTables(ref: ScopeRef): Promise<TableInfo[]>;
-  introspectScopeTable(query: TableQuery): Promise<TablePage>;
+  introspectScopeTables(ref: shared.ScopeRef): Promise<window.TableInfo[]>;
+  introspectScopeTable(query: window.TableQuery): Promise<window.TablePage>;
   /** Rejects with `validation_failed`, reason `statement_refused`, `statement_invalid` or `time_limit`. */
-  introspectScopeQuery(request: QueryRequest): Promise<QueryResult>;
+  introspectScopeQuery(request: window.QueryRequest): Promise<window.QueryResult>;
 }
 
 /** The scope as a whole: copied, restored, rewound, removed. */
 export interface ScopeCopies {
   /** Without a format, the engine's own. */
-  exportScopeLocal(query: z.infer<typeof exportQuery>): Promise<ScopeExport>;
+  exportScopeLocal(query: z.infer<typeof copies.exportQuery>): Promise<copies.ScopeExport>;
   /**
    * Replaces the whole contents or nothing, and never brings back an erased person. Rejects with `validation_failed`,
    * reason `copy_damaged` or `copy_foreign`.
    */
   restoreScopeLocal(
-    scope: ScopeRef & { readonly format: ExportFormat },
+    scope: shared.ScopeRef & { readonly format: copies.ExportFormat },
     body: ReadableStream<Uint8Array>,
-  ): Promise<Restored>;
-  snapshotScopeLocal(request: z.infer<typeof snapshotRequest>): Promise<SnapshotRecord>;
+  ): Promise<copies.Restored>;
+  snapshotScopeLocal(request: z.infer<typeof copies.snapshotRequest>): Promise<copies.SnapshotRecord>;
   /** Wipes the scope with its snapshots and its history. */
-  deleteScopeLocal(ref: ScopeRef): Promise<void>;
-  migrationBookmarksLocal(query: BookmarksQuery): Promise<Bookmarks>;
+  deleteScopeLocal(ref: shared.ScopeRef): Promise<void>;
+  migrationBookmarksLocal(query: copies.BookmarksQuery): Promise<copies.Bookmarks>;
   /** Rejects with `not_found`, reason `unknown_bookmark`, outside of the window. */
-  rewindScopeLocal(request: RewindRequest): Promise<Rewound>;
+  rewindScopeLocal(request: copies.RewindRequest): Promise<copies.Rewound>;
 }
 
 /** The requests of the scope to the platform. */
 export interface ScopeRequests {
   /** Returns waiting requests, oldest first. */
-  listPlatformRequests(query: PlatformRequestsQuery): Promise<Page<PlatformRequest>>;
+  listPlatformRequests(query: requests.PlatformRequestsQuery): Promise<Page<requests.PlatformRequest>>;
   /** Returns all requests, newest first. */
-  listPlatformRequestHistory(query: PlatformRequestHistoryQuery): Promise<PlatformRequestHistory>;
+  listPlatformRequestHistory(
+    query: requests.PlatformRequestHistoryQuery,
+  ): Promise<requests.PlatformRequestHistory>;
   /** Rejects with `precondition_failed` for another revision, `invalid_transition` for another answer. */
-  settlePlatformRequest(request: SettleRequest): Promise<PlatformRequest>;
+  settlePlatformRequest(request: requests.SettleRequest): Promise<requests.PlatformRequest>;
 }
 
 /** The acts of a connection in a scope. */
 export interface ScopeConnector {
-  connectorInvokeLocal(request: ConnectorInvoke): Promise<InvokeResult>;
-  connectorGrantLocal(grant: ConnectorGrant): Promise<ConnectorGranted>;
+  connectorInvokeLocal(request: connectors.ConnectorInvoke): Promise<InvokeResult>;
+  connectorGrantLocal(grant: connectors.ConnectorGrant): Promise<connectors.ConnectorGranted>;
   connectorAttachmentUploadLocal(
-    upload: ScopeRef & { readonly connection: string; readonly meta: AttachmentMeta },
+    upload: shared.ScopeRef & { readonly connection: string; readonly meta: connectors.AttachmentMeta },
     body: ReadableStream<Uint8Array>,
-  ): Promise<AttachmentRecord>;
-  connectorAttachmentOpenLocal(ref: z.infer<typeof connectorAttachmentRef>): Promise<OpenAttachment>;
+  ): Promise<connectors.AttachmentRecord>;
+  connectorAttachmentOpenLocal(
+    ref: z.infer<typeof connectors.connectorAttachmentRef>,
+  ): Promise<connectors.OpenAttachment>;
 }
 
 /** Beyond the contract: the snapshots that a co-located host keeps. */
 export interface ScopeSnapshots {
   /** Newest first. */
-  listSnapshotsLocal(ref: ScopeRef): Promise<readonly SnapshotRecord[]>;
+  listSnapshotsLocal(ref: shared.ScopeRef): Promise<readonly copies.SnapshotRecord[]>;
   /** Rejects with `not_found`, reason `unknown_snapshot`. */
-  openSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<ScopeExport>;
-  deleteSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<void>;
+  openSnapshotLocal(ref: shared.ScopeRef & { readonly snapshot: string }): Promise<copies.ScopeExport>;
+  deleteSnapshotLocal(ref: shared.ScopeRef & { readonly snapshot: string }): Promise<void>;
 }
 
 /** Beyond the contract: the retry of dead letters. */
 export interface ScopeRetries {
   /** Puts a dead letter back in line. Rejects with `not_found`, reason `unknown_dead_letter`. */
-  retryDeadLetterLocal(ref: z.infer<typeof eventRef> & { readonly subscriber: string }): Promise<void>;
+  retryDeadLetterLocal(ref: z.infer<typeof shared.eventRef> & { readonly subscriber: string }): Promise<void>;
 }
 
 /** Beyond the contract: the erasure of a person. */
 export interface ScopeErasure {
   /** Destroys a person's key in the vault and redacts the scope. Twice is once: the receipt is the same. */
-  shredSubjectLocal(ref: ScopeRef & { readonly subject: string }): Promise<ShredReceipt>;
+  shredSubjectLocal(ref: shared.ScopeRef & { readonly subject: string }): Promise<copies.ShredReceipt>;
 }

@@ -4,7 +4,7 @@
  * completed after it, so that no crash loses an answered one.
  */
 import { PlatformError, type ShredReceipt } from '@freehold/contracts';
-import { defineUnit, type UnitContext, type UnitDefinition } from '@freehold/store';
+import { defineUnit, type UnitContext, type UnitDefinition, type UnitStub } from '@freehold/store';
 
 /** One erasure. The subject is an id that is no personal data itself. */
 export interface Erasure {
@@ -29,7 +29,11 @@ export interface ErasureLedger {
   of(tenantId: string): Promise<readonly Erasure[]>;
 }
 
-type LedgerMethods = ReturnType<typeof openLedger>;
+type LedgerMethods = {
+  begin(erasure: BegunErasure): null;
+  done(erasure: DoneErasure): null;
+  all(input: Record<string, never>): Erasure[];
+};
 export type LedgerUnit = UnitDefinition<LedgerMethods>;
 
 /** The unit: kind `erasures`, keyed by tenant. No older state of it may come back. */
@@ -57,9 +61,9 @@ CREATE TABLE erasures (
   open: openLedger,
 });
 
-function openLedger({ db }: UnitContext) {
+function openLedger({ db }: UnitContext): LedgerMethods {
   return {
-    begin: ({ scopeId, subject, keyIds, shreddedAtMs }: BegunErasure): null => {
+    begin: ({ scopeId, subject, keyIds, shreddedAtMs }) => {
       db.run(
         `INSERT INTO erasures (scope_id, subject, key_ids, shredded_at) VALUES (?, ?, ?, ?)
          ON CONFLICT (scope_id, subject) DO UPDATE SET key_ids = excluded.key_ids WHERE key_ids = '[]'`,
@@ -70,7 +74,7 @@ function openLedger({ db }: UnitContext) {
       );
       return null;
     },
-    done: ({ scopeId, subject, keyDigest, shreddedAtMs }: DoneErasure): null => {
+    done: ({ scopeId, subject, keyDigest, shreddedAtMs }) => {
       db.run(
         `UPDATE erasures SET key_digest = ?3, shredded_at = ?4 WHERE scope_id = ?1 AND subject = ?2
            AND (key_digest IS NOT ?3 OR shredded_at <> ?4)`,
@@ -81,7 +85,7 @@ function openLedger({ db }: UnitContext) {
       );
       return null;
     },
-    all: (): Erasure[] =>
+    all: () =>
       db
         .all<Omit<Erasure, 'keyIds'> & { keyIds: string }>(
           `SELECT scope_id AS scopeId, subject, key_ids AS keyIds, key_digest AS keyDigest,
@@ -89,12 +93,6 @@ function openLedger({ db }: UnitContext) {
         )
         .map((row) => ({ ...row, keyIds: JSON.parse(row.keyIds) as string[] })),
   };
-}
-
-export interface LedgerCalls {
-  begin(input: BegunErasure): Promise<null>;
-  done(input: DoneErasure): Promise<null>;
-  all(): Promise<Erasure[]>;
 }
 
 /** A tenant without erasures has no ledger. */
@@ -108,7 +106,7 @@ function noneYet(error: unknown): readonly Erasure[] {
  * @param archived resolves once the archive has the tenant's ledger as it is now. Default: there is no archive.
  */
 export function makeUnitLedger(
-  unitOf: (tenantId: string, options: { readonly create: boolean }) => LedgerCalls,
+  unitOf: (tenantId: string, options: { readonly create: boolean }) => UnitStub<LedgerMethods>,
   archived: (tenantId: string) => Promise<void> = async () => undefined,
 ): ErasureLedger {
   return {
@@ -124,6 +122,6 @@ export function makeUnitLedger(
         shreddedAtMs: Date.parse(shreddedAt),
       });
     },
-    of: (tenantId) => unitOf(tenantId, { create: false }).all().catch(noneYet),
+    of: (tenantId) => unitOf(tenantId, { create: false }).all({}).catch(noneYet),
   };
 }

@@ -15,6 +15,7 @@ import {
   SEAL_KEY_BYTES,
   type UnitContext,
   type UnitDefinition,
+  type UnitStub,
 } from '@freehold/store';
 import type { Erasure } from './erasure-ledger.ts';
 import type { Binding, HeldKeys, SubjectKey } from './vault.ts';
@@ -27,21 +28,25 @@ export interface AllottedKey {
   readonly key: string;
 }
 
-export interface VaultCalls {
-  supply(input: {
-    scopeId: string;
-    subjects: readonly HeldKeys[];
-  }): Promise<{ readonly keys: Record<string, SubjectKey>; readonly made: boolean }>;
-  allot(input: { scopeId: string; count: number }): Promise<AllottedKey[]>;
-  bind(input: { scopeId: string; bindings: readonly Binding[] }): Promise<null>;
-  handBack(input: { scopeId: string; keyIds: readonly string[] }): Promise<null>;
-  shred(input: { scopeId: string; subject: string; keyIds?: readonly string[] }): Promise<ShredReceipt>;
-  shredded(input: { scopeId: string }): Promise<ShredReceipt[]>;
-  reapply(input: { erasures: readonly Erasure[] }): Promise<null>;
-}
-
-type VaultMethods = ReturnType<typeof openVault>;
+/** The methods of the unit. */
+type VaultMethods = {
+  /** Returns the keys of subjects; `made` says that one is new. Keys that the scope holds are bound first. */
+  supply(input: { scopeId: string; subjects: readonly HeldKeys[] }): {
+    readonly keys: Record<string, SubjectKey>;
+    readonly made: boolean;
+  };
+  allot(input: { scopeId: string; count: number }): AllottedKey[];
+  bind(input: { scopeId: string; bindings: readonly Binding[] }): null;
+  handBack(input: { scopeId: string; keyIds: readonly string[] }): null;
+  shred(input: { scopeId: string; subject: string; keyIds?: readonly string[] }): ShredReceipt;
+  shredded(input: { scopeId: string }): ShredReceipt[];
+  /** Carries out erasures that this vault lacks since it was restored. */
+  reapply(input: { erasures: readonly Erasure[] }): null;
+  /** Seals keys anew that are under another key than the first, at most so many; returns the number that are left. */
+  reseal(input: { limit: number }): { left: number };
+};
 export type VaultUnit = UnitDefinition<VaultMethods>;
+export type VaultCalls = Omit<UnitStub<VaultMethods>, 'reseal'>;
 
 const KEY_ID_BYTES = 16;
 
@@ -105,7 +110,7 @@ interface PoolRow {
 
 const POOL_COLUMNS = 'key_id AS keyId, scope_id AS scopeId, slot, digest, subject';
 
-function openVault(unit: UnitContext, keyring: Keyring) {
+function openVault(unit: UnitContext, keyring: Keyring): VaultMethods {
   const { db } = unit;
   const slots = makeSlots(unit, keyring);
   const placeOf = (scopeId: string, subject: string): string => `vault/${unit.key}/${scopeId}/${subject}`;
@@ -195,14 +200,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
   };
 
   return {
-    /** Returns the keys of subjects; `made` says that one is new. Keys that the scope holds are bound first. */
-    supply: ({
-      scopeId,
-      subjects,
-    }: {
-      scopeId: string;
-      subjects: readonly HeldKeys[];
-    }): { keys: Record<string, SubjectKey>; made: boolean } => {
+    supply: ({ scopeId, subjects }) => {
       let made = false;
       const keys = subjects.map(({ subject, keyIds }): [string, SubjectKey] => {
         for (const keyId of keyIds) bindOne(scopeId, { subject, keyId });
@@ -214,19 +212,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       return { keys: Object.fromEntries(keys), made };
     },
 
-    /** Returns the keys by names alone. */
-    keys: ({
-      scopeId,
-      subjects,
-    }: {
-      scopeId: string;
-      subjects: readonly string[];
-    }): Record<string, SubjectKey> =>
-      Object.fromEntries(
-        subjects.map((subject) => [subject, keysOf(scopeId, subject) ?? { key: make(scopeId, subject) }]),
-      ),
-
-    allot: ({ scopeId, count }: { scopeId: string; count: number }): AllottedKey[] => {
+    allot: ({ scopeId, count }) => {
       // One random name for all: their rows are adjacent, and few pages are written.
       const allotment = Buffer.from(unit.random(KEY_ID_BYTES)).toString('hex');
       return Array.from({ length: count }, (_, index) => {
@@ -244,12 +230,12 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       });
     },
 
-    bind: ({ scopeId, bindings }: { scopeId: string; bindings: readonly Binding[] }): null => {
+    bind: ({ scopeId, bindings }) => {
       for (const each of bindings) bindOne(scopeId, each);
       return null;
     },
 
-    handBack: ({ scopeId, keyIds }: { scopeId: string; keyIds: readonly string[] }): null => {
+    handBack: ({ scopeId, keyIds }) => {
       for (const keyId of keyIds) {
         const row = poolKey(keyId);
         if (row?.scopeId !== scopeId || row.subject !== null || row.slot === null) continue;
@@ -259,17 +245,9 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       return null;
     },
 
-    shred: ({
-      scopeId,
-      subject,
-      keyIds = [],
-    }: {
-      scopeId: string;
-      subject: string;
-      keyIds?: readonly string[];
-    }): ShredReceipt => shred(scopeId, subject, { keyIds, atMs: unit.now() }),
+    shred: ({ scopeId, subject, keyIds = [] }) => shred(scopeId, subject, { keyIds, atMs: unit.now() }),
 
-    shredded: ({ scopeId }: { scopeId: string }): ShredReceipt[] =>
+    shredded: ({ scopeId }) =>
       db
         .all<PersonRow & { subject: string }>(
           `SELECT subject, slot, digest, shredded_at AS shreddedAtMs FROM subject_keys
@@ -278,8 +256,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
         )
         .map((row) => receiptOf(row.subject, row)),
 
-    /** Carries out erasures that this vault lacks since it was restored. */
-    reapply: ({ erasures }: { erasures: readonly Erasure[] }): null => {
+    reapply: ({ erasures }) => {
       for (const { scopeId, subject, keyIds, keyDigest, shreddedAtMs } of erasures) {
         if (person(scopeId, subject)?.shreddedAtMs != null) continue;
         shred(scopeId, subject, { keyIds, atMs: shreddedAtMs });
@@ -295,8 +272,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       return null;
     },
 
-    /** Seals keys anew that are under another key than the first, at most so many; returns the number that are left. */
-    reseal: ({ limit }: { limit: number }): { left: number } => {
+    reseal: ({ limit }) => {
       const rows = db.all<{ place: string; slot: number; wrapped: string }>(
         `SELECT 'vault/' || ?1 || '/' || scope_id || '/' || subject AS place, slot, wrapped
            FROM subject_keys JOIN key_slots USING (slot)

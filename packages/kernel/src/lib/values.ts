@@ -1,5 +1,11 @@
 /** Checks of values that callers and verticals hand in: JSON values, and references to records. */
-import { type EntityRef, PlatformError, type VerticalManifest } from '@freehold/contracts';
+import {
+  actorId,
+  type EntityRef,
+  PlatformError,
+  permissionKey,
+  type VerticalManifest,
+} from '@freehold/contracts';
 
 /** The greatest depth of a value: schemas, hashes and serialisers recurse, and must not exhaust the stack. */
 const DEPTH_MAX = 64;
@@ -152,4 +158,46 @@ export function makeRequireEntity(manifest: VerticalManifest): RequireEntity {
     }
     return { type, id };
   };
+}
+
+/** The number of types of events that memory knows as well formed: a vertical has a few dozen. */
+const TYPES_KNOWN_MAX = 1_000;
+const wellFormedTypes = new Set<unknown>();
+
+/** The greatest length of an event's payload and of a sealed value, in characters of JSON. */
+const PAYLOAD_LENGTH_MAX = 65_536;
+
+/** The form of an event's type is that of a permission key: `order.completed`. */
+export function requireEventType(operation: string, type: unknown): void {
+  if (wellFormedTypes.has(type)) return;
+  if (!permissionKey.safeParse(type).success)
+    throw new TypeError(
+      `operation ${operation}: ${JSON.stringify(type)?.slice(0, 80)} is not an event type; it is noun.verb in lower case, at most 128 characters`,
+    );
+  if (wellFormedTypes.size >= TYPES_KNOWN_MAX) wellFormedTypes.clear();
+  wellFormedTypes.add(type);
+}
+
+/** Returns the JSON of a payload or of a value to seal. @throws TypeError that begins with `where`. */
+export function payloadText(where: string, payload: unknown): string {
+  const text = JSON.stringify(assertJson(where, payload));
+  if (text.length > PAYLOAD_LENGTH_MAX)
+    throw new TypeError(`${where}: it has ${text.length} characters; at most ${PAYLOAD_LENGTH_MAX} are kept`);
+  return text;
+}
+
+/** Requires the id of an actor. It comes from a caller, so a wrong one is the caller's mistake. */
+export function requireActor(subject: unknown): void {
+  if (actorId.safeParse(subject).success) return;
+  throw new PlatformError('validation_failed', 'This is not the id of an actor of this scope.', {
+    reason: 'subject_malformed',
+  });
+}
+
+/** SQLite stores NaN as NULL, and a grant without an expiry never ends. */
+export function requireExpiry(operation: string, expiresAtMs: number | null): void {
+  if (expiresAtMs === null || (Number.isSafeInteger(expiresAtMs) && expiresAtMs >= 0)) return;
+  throw new TypeError(
+    `operation ${operation}: a grant's expiry is a whole number of milliseconds since the epoch`,
+  );
 }

@@ -4,13 +4,12 @@
  */
 import {
   type ActorId,
-  actorId,
   type EntityRef,
   type EventId,
   type InvocationId,
+  type JsonValue,
   LIMIT_MAX,
   PlatformError,
-  permissionKey,
   piiClass as piiClassSchema,
   type ScopeId,
   toTimestamp,
@@ -20,18 +19,17 @@ import type { Denial } from '../denials/store.ts';
 import { type EventRow, type EventStore, eventPlace } from '../events/store.ts';
 import { noVault } from '../keys/key-needs.ts';
 import { requireSubjectName, type SubjectKeys, valuePlace } from '../keys/subject-keys.ts';
-import { assertJson, type RequireEntity } from '../lib/values.ts';
+import {
+  payloadText,
+  type RequireEntity,
+  requireActor,
+  requireEventType,
+  requireExpiry,
+} from '../lib/values.ts';
 import { endOf, type Permissions, refusalOf } from '../permissions/permissions.ts';
 import type { makeRequests } from '../platform-requests/requests.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { NewEvent, OperationContext, Proof, Vertical } from '../vertical/vertical.ts';
-
-/** The greatest length of an event's payload and of a sealed value, in characters of JSON. */
-const PAYLOAD_LENGTH_MAX = 65_536;
-
-/** The number of types of events that memory knows as well formed: a vertical has a few dozen. */
-const TYPES_KNOWN_MAX = 1_000;
-const wellFormedTypes = new Set<unknown>();
+import type { GrantRequest, NewEvent, OperationContext, Proof, Vertical } from '../vertical/vertical.ts';
 
 /** The prefix of a vertical's own ids. */
 const ID_PREFIX = /^[a-z][a-z0-9]{1,15}$/;
@@ -69,6 +67,8 @@ export interface Frame {
   readonly depth: number;
   /** The last event of this frame: the cause of its next nested invocation. */
   lastEvent: EventId | null;
+  /** The proof as JSON, once an event needed it. */
+  proofText: string | null;
   /** False from the moment `run` has returned or thrown. */
   open: boolean;
 }
@@ -113,77 +113,76 @@ function refuse(invocation: Invocation, denial: Denial, error: PlatformError): n
   throw invocation.refusal.error;
 }
 
-/** Builds the context of one frame. */
+/** Builds the context of one frame: one literal of short members, because every call makes one. */
 export function contextOf(
   parts: ContextParts,
   frame: Frame,
   invokeNested: (name: string, input: unknown) => unknown,
 ): OperationContext {
-  const { invocation, name } = frame;
-  const { principal, nowMs } = invocation;
-  const requireOpen = (): void => {
-    if (!frame.open)
-      throw new TypeError(`operation ${name}: its context was used after run had returned; it is closed`);
-  };
-  const requireWritable = (act: string): void => {
-    requireOpen();
-    if (frame.readOnly) throw new TypeError(`operation ${name} is read only and tried to ${act}`);
-  };
-  let proofText: string | undefined;
-
+  const { invocation } = frame;
+  const { settings } = parts;
+  const open = (): void => requireOpen(frame);
   return {
-    sql: gatedSql(frame.readOnly ? parts.readOnlySql : parts.sql, frame, requireOpen),
-    principal,
+    sql: gatedSql(frame.readOnly ? parts.readOnlySql : parts.sql, frame, open),
+    principal: invocation.principal,
     scope: parts.unit.key as ScopeId,
-    now: nowMs,
-    newId: (prefix) => {
-      requireOpen();
-      if (!ID_PREFIX.test(prefix))
-        throw new TypeError(
-          `operation ${name}: an id's prefix is 2 to 16 lower-case letters and digits, beginning with a letter`,
-        );
-      const id = parts.unit.newId(prefix);
-      invocation.made.add(id);
-      return id;
-    },
-    emit: (event) => {
-      requireWritable('emit an event');
-      proofText ??= JSON.stringify(frame.proof);
-      return emit(parts, frame, event, proofText);
-    },
-    ...permissionMembers(parts, frame, { requireOpen, requireWritable }),
-    ...sealingMembers(parts, frame, requireOpen),
-    requestPlatform: (kind, payload) => {
-      requireWritable('ask the platform');
-      const cause = frame.lastEvent ?? frame.cause;
-      const operation = name;
-      return parts.requests.ask({ kind, payload, operation, principal, invocation: frame.id, cause, nowMs });
-    },
+    now: invocation.nowMs,
+    settings: (settings.known ?? settings.load()).settings,
+    newId: (prefix) => newId(parts, frame, prefix),
+    emit: (event) => emit(parts, frame, event),
+    check: (permission, entity) => check(parts, frame, permission, entity),
+    can: (permission, entity) => can(parts, frame, permission, entity),
+    setParent: (entity, parent) => setParent(parts, frame, entity, parent),
+    reach: (permission, entityType) => reach(parts, frame, permission, entityType),
+    grant: (request) => grant(parts, frame, request),
+    revoke: (request) => revoke(parts, frame, request),
+    seal: (subject, place, value) => seal(parts, frame, subject, place, value),
+    unseal: (subject, place, sealed) => unseal(parts, frame, subject, place, sealed),
+    requestPlatform: (kind, payload) => requestPlatform(parts, frame, kind, payload),
     platformRequests: ({ limit = LIMIT_MAX, ...filter } = {}) => {
-      requireOpen();
+      open();
       return parts.requests.history({ ...filter, limit: Math.max(1, Math.min(limit, LIMIT_MAX)) }).items;
     },
-    get settings() {
-      return parts.settings.all();
-    },
     entitlement: (key) => {
-      requireOpen();
-      return parts.settings.entitlement(key, nowMs);
+      open();
+      return settings.entitlement(key, invocation.nowMs);
     },
     invoke: (nested, input) => {
-      requireOpen();
+      open();
       return invokeNested(nested, input);
     },
   };
 }
 
-function emit(parts: ContextParts, frame: Frame, event: NewEvent, proof: string): EventId {
+function requireOpen({ open, name }: Frame): void {
+  if (!open)
+    throw new TypeError(`operation ${name}: its context was used after run had returned; it is closed`);
+}
+
+function requireWritable(frame: Frame, act: string): void {
+  requireOpen(frame);
+  if (frame.readOnly) throw new TypeError(`operation ${frame.name} is read only and tried to ${act}`);
+}
+
+function newId({ unit }: ContextParts, frame: Frame, prefix: string): string {
+  requireOpen(frame);
+  if (!ID_PREFIX.test(prefix))
+    throw new TypeError(
+      `operation ${frame.name}: an id's prefix is 2 to 16 lower-case letters and digits, beginning with a letter`,
+    );
+  const id = unit.newId(prefix);
+  frame.invocation.made.add(id);
+  return id;
+}
+
+function emit(parts: ContextParts, frame: Frame, event: NewEvent): EventId {
+  requireWritable(frame, 'emit an event');
   const { invocation, name } = frame;
   const { type, entity, payload, piiClass = 'none', subject } = event;
-  const where = `operation ${name}, event ${type}`;
   requireEventType(name, type);
+  const where = `operation ${name}, event ${type}`;
   const { type: entityType, id: entityId } = parts.requireEntity(entity, where);
-  const plain = payload === undefined ? null : payloadText(where, payload);
+  const plain = payload === undefined ? null : payloadText(`${where}, payload`, payload);
   const person = subjectOf(where, { piiClass, subject });
   const id = parts.unit.newId('evt') as EventId;
   const row: EventRow = {
@@ -204,126 +203,158 @@ function emit(parts: ContextParts, frame: Frame, event: NewEvent, proof: string)
         : forSubject(parts, frame, person, () => parts.subjectKeys.seal(person, eventPlace(id), plain)),
     atMs: invocation.nowMs,
   };
-  parts.events.append(row, proof);
+  frame.proofText ??= JSON.stringify(frame.proof);
+  parts.events.append(row, frame.proofText);
   parts.onEvent(row, invocation.nowMs);
   frame.lastEvent = id;
   return id;
 }
 
-interface Gate {
-  readonly requireOpen: () => void;
-  readonly requireWritable: (act: string) => void;
+function requestPlatform(parts: ContextParts, frame: Frame, kind: string, payload: unknown): string {
+  requireWritable(frame, 'ask the platform');
+  const { invocation, name } = frame;
+  return parts.requests.ask({
+    kind,
+    payload,
+    operation: name,
+    principal: invocation.principal,
+    invocation: frame.id,
+    cause: frame.lastEvent ?? frame.cause,
+    nowMs: invocation.nowMs,
+  });
 }
 
-function permissionMembers(
+function requireDeclared({ vertical: { manifest } }: ContextParts, permission: string): void {
+  if (!Object.hasOwn(manifest.permissions, permission))
+    throw new TypeError(`permission ${permission} is not declared in the manifest of ${manifest.slug}`);
+}
+
+function entityOf(
   parts: ContextParts,
-  { invocation, name }: Frame,
-  { requireOpen, requireWritable }: Gate,
-): Pick<OperationContext, 'check' | 'can' | 'setParent' | 'reach' | 'grant' | 'revoke'> {
-  const { vertical, permissions, requireEntity } = parts;
-  const { manifest } = vertical;
-  const { principal, nowMs } = invocation;
-
-  const requireDeclared = (permission: string): void => {
-    if (!Object.hasOwn(manifest.permissions, permission))
-      throw new TypeError(`permission ${permission} is not declared in the manifest of ${manifest.slug}`);
-  };
-  const entityOf = (entity: EntityRef | undefined): EntityRef | undefined =>
-    entity === undefined ? undefined : requireEntity(entity, `operation ${name}`);
-  /** Returns the end of the caller's own permission; refuses a caller without it. */
-  const requireHeld = (permission: string, entity: EntityRef | undefined): number => {
-    requireDeclared(permission);
-    demand(parts, invocation, name, permission, entity);
-    return permissions.heldUntilMs({ principal, permission, entity, nowMs }) ?? nowMs;
-  };
-  const refuseBeyond = (untilMs: number, permission: string, entity: EntityRef | undefined): never => {
-    const words = manifest.permissions[permission] ?? permission;
-    return refuse(
-      invocation,
-      { actor: principal, permission, entity: entity ?? null, operation: name },
-      new PlatformError(
-        'permission_denied',
-        `You have this yourself only until ${toTimestamp(untilMs)}, and can give or take it no longer than that: ${words}.`,
-        { reason: 'grant_outlives_holder' },
-      ),
-    );
-  };
-
-  return {
-    check: (permission, entity) => {
-      requireOpen();
-      requireDeclared(permission);
-      return demand(parts, invocation, name, permission, entityOf(entity));
-    },
-    can: (permission, entity) => {
-      requireOpen();
-      requireDeclared(permission);
-      return permissions.prove({ principal, permission, entity: entityOf(entity), nowMs }) !== null;
-    },
-    setParent: (entity, parent) => {
-      requireWritable('move a record');
-      const where = `operation ${name}, setParent`;
-      permissions.parents.place(
-        requireEntity(entity, where),
-        parent === null ? null : requireEntity(parent, where),
-      );
-    },
-    reach: (permission, entityType) => {
-      requireOpen();
-      requireDeclared(permission);
-      if (!Object.hasOwn(manifest.entities, entityType))
-        throw new TypeError(`operation ${name}: entity type ${entityType} is not declared in the manifest`);
-      return permissions.reach({ principal, permission, entityType, nowMs });
-    },
-    grant: ({ subject, permission, expiresAtMs = null, ...request }) => {
-      requireWritable('grant a permission');
-      const entity = entityOf(request.entity);
-      requireSubject(subject);
-      requireExpiry(name, expiresAtMs);
-      const untilMs = requireHeld(permission, entity);
-      if (endOf({ expiresAtMs }) > untilMs) refuseBeyond(untilMs, permission, entity);
-      const before = permissions.store.grant({ subject, permission, entity }, nowMs);
-      // To shorten a grant is to take some of it back, which a caller may not whose own ends earlier.
-      if (before && endOf(before) > untilMs) return;
-      permissions.store.saveGrant({ subject, permission, entity, expiresAtMs, grantedBy: principal, nowMs });
-    },
-    revoke: ({ subject, permission, ...request }) => {
-      requireWritable('revoke a grant');
-      const entity = entityOf(request.entity);
-      requireSubject(subject);
-      const untilMs = requireHeld(permission, entity);
-      const before = permissions.store.grant({ subject, permission, entity }, nowMs);
-      if (before && endOf(before) > untilMs) refuseBeyond(untilMs, permission, entity);
-      permissions.store.deleteGrant({ subject, permission, entity });
-    },
-  };
+  { name }: Frame,
+  entity: EntityRef | undefined,
+): EntityRef | undefined {
+  return entity === undefined ? undefined : parts.requireEntity(entity, `operation ${name}`);
 }
 
-function sealingMembers(
+function check(parts: ContextParts, frame: Frame, permission: string, entity: EntityRef | undefined): Proof {
+  requireOpen(frame);
+  requireDeclared(parts, permission);
+  return demand(parts, frame.invocation, frame.name, permission, entityOf(parts, frame, entity));
+}
+
+function can(parts: ContextParts, frame: Frame, permission: string, named: EntityRef | undefined): boolean {
+  requireOpen(frame);
+  requireDeclared(parts, permission);
+  const { principal, nowMs } = frame.invocation;
+  const entity = entityOf(parts, frame, named);
+  return parts.permissions.prove({ principal, permission, entity, nowMs }) !== null;
+}
+
+function setParent(parts: ContextParts, frame: Frame, entity: EntityRef, parent: EntityRef | null): void {
+  requireWritable(frame, 'move a record');
+  const where = `operation ${frame.name}, setParent`;
+  parts.permissions.parents.place(
+    parts.requireEntity(entity, where),
+    parent === null ? null : parts.requireEntity(parent, where),
+  );
+}
+
+function reach(
   parts: ContextParts,
   frame: Frame,
-  requireOpen: () => void,
-): Pick<OperationContext, 'seal' | 'unseal'> {
-  const { subjectKeys } = parts;
-  return {
-    seal: (subject, place, value) => {
-      requireOpen();
-      const where = `operation ${frame.name}, seal`;
-      const text = JSON.stringify(assertJson(where, value));
-      if (text.length > PAYLOAD_LENGTH_MAX)
-        throw new TypeError(`${where}: at most ${PAYLOAD_LENGTH_MAX} characters of JSON`);
-      const person = requireSubjectName(where, subject);
-      return forSubject(parts, frame, person, () => subjectKeys.seal(person, valuePlace(place), text));
-    },
-    unseal: (subject, place, sealed) => {
-      requireOpen();
-      const person = requireSubjectName(`operation ${frame.name}, unseal`, subject);
-      const opened = forSubject(parts, frame, person, () =>
-        subjectKeys.open(person, valuePlace(place), sealed),
-      );
-      return 'text' in opened ? JSON.parse(opened.text) : null;
-    },
-  };
+  permission: string,
+  entityType: string,
+): 'all' | readonly string[] {
+  requireOpen(frame);
+  requireDeclared(parts, permission);
+  if (!Object.hasOwn(parts.vertical.manifest.entities, entityType))
+    throw new TypeError(`operation ${frame.name}: entity type ${entityType} is not declared in the manifest`);
+  const { principal, nowMs } = frame.invocation;
+  return parts.permissions.reach({ principal, permission, entityType, nowMs });
+}
+
+function grant(parts: ContextParts, frame: Frame, request: GrantRequest): void {
+  requireWritable(frame, 'grant a permission');
+  const { subject, permission, expiresAtMs = null } = request;
+  const { store } = parts.permissions;
+  const { principal, nowMs } = frame.invocation;
+  const entity = entityOf(parts, frame, request.entity);
+  requireActor(subject);
+  requireExpiry(frame.name, expiresAtMs);
+  const untilMs = requireHeld(parts, frame, permission, entity);
+  if (endOf({ expiresAtMs }) > untilMs) refuseBeyond(parts, frame, untilMs, permission, entity);
+  const before = store.grant({ subject, permission, entity }, nowMs);
+  // To shorten a grant is to take some of it back, which a caller may not whose own ends earlier.
+  if (before && endOf(before) > untilMs) return;
+  store.saveGrant({ subject, permission, entity, expiresAtMs, grantedBy: principal, nowMs });
+}
+
+function revoke(parts: ContextParts, frame: Frame, request: Omit<GrantRequest, 'expiresAtMs'>): void {
+  requireWritable(frame, 'revoke a grant');
+  const { subject, permission } = request;
+  const { store } = parts.permissions;
+  const entity = entityOf(parts, frame, request.entity);
+  requireActor(subject);
+  const untilMs = requireHeld(parts, frame, permission, entity);
+  const before = store.grant({ subject, permission, entity }, frame.invocation.nowMs);
+  if (before && endOf(before) > untilMs) refuseBeyond(parts, frame, untilMs, permission, entity);
+  store.deleteGrant({ subject, permission, entity });
+}
+
+/** Returns the end of the caller's own permission; refuses a caller without it. */
+function requireHeld(
+  parts: ContextParts,
+  { invocation, name }: Frame,
+  permission: string,
+  entity: EntityRef | undefined,
+): number {
+  requireDeclared(parts, permission);
+  demand(parts, invocation, name, permission, entity);
+  const { principal, nowMs } = invocation;
+  return parts.permissions.heldUntilMs({ principal, permission, entity, nowMs }) ?? nowMs;
+}
+
+function refuseBeyond(
+  { vertical }: ContextParts,
+  { invocation, name }: Frame,
+  untilMs: number,
+  permission: string,
+  entity: EntityRef | undefined,
+): never {
+  const words = vertical.manifest.permissions[permission] ?? permission;
+  return refuse(
+    invocation,
+    { actor: invocation.principal, permission, entity: entity ?? null, operation: name },
+    new PlatformError(
+      'permission_denied',
+      `You have this yourself only until ${toTimestamp(untilMs)}, and can give or take it no longer than that: ${words}.`,
+      { reason: 'grant_outlives_holder' },
+    ),
+  );
+}
+
+function seal(parts: ContextParts, frame: Frame, subject: string, place: string, value: JsonValue): string {
+  requireOpen(frame);
+  const where = `operation ${frame.name}, seal`;
+  const text = payloadText(where, value);
+  const person = requireSubjectName(where, subject);
+  return forSubject(parts, frame, person, () => parts.subjectKeys.seal(person, valuePlace(place), text));
+}
+
+function unseal(
+  parts: ContextParts,
+  frame: Frame,
+  subject: string,
+  place: string,
+  sealed: string,
+): JsonValue {
+  requireOpen(frame);
+  const person = requireSubjectName(`operation ${frame.name}, unseal`, subject);
+  const opened = forSubject(parts, frame, person, () =>
+    parts.subjectKeys.open(person, valuePlace(place), sealed),
+  );
+  return 'text' in opened ? JSON.parse(opened.text) : null;
 }
 
 /** Works with the key of a person whom the operation declared or made. */
@@ -409,40 +440,4 @@ function subjectOf(
   if (subject === undefined) throw new TypeError(`${where}: a payload that is ${piiClass} needs a subject`);
   if (piiClass === 'none') throw new TypeError(`${where}: a subject needs a piiClass`);
   return requireSubjectName(where, subject);
-}
-
-/** The form of an event's type is that of a permission key: `order.completed`. */
-function requireEventType(operation: string, type: unknown): void {
-  if (wellFormedTypes.has(type)) return;
-  if (!permissionKey.safeParse(type).success)
-    throw new TypeError(
-      `operation ${operation}: ${JSON.stringify(type)?.slice(0, 80)} is not an event type; it is noun.verb in lower case, at most 128 characters`,
-    );
-  if (wellFormedTypes.size >= TYPES_KNOWN_MAX) wellFormedTypes.clear();
-  wellFormedTypes.add(type);
-}
-
-function payloadText(where: string, payload: unknown): string {
-  const text = JSON.stringify(assertJson(`${where}, payload`, payload));
-  if (text.length > PAYLOAD_LENGTH_MAX)
-    throw new TypeError(
-      `${where}: the payload has ${text.length} characters; at most ${PAYLOAD_LENGTH_MAX} are kept`,
-    );
-  return text;
-}
-
-/** Subjects come from callers, so a wrong one is the caller's mistake. */
-function requireSubject(subject: unknown): void {
-  if (actorId.safeParse(subject).success) return;
-  throw new PlatformError('validation_failed', 'This is not the id of an actor of this scope.', {
-    reason: 'subject_malformed',
-  });
-}
-
-/** SQLite stores NaN as NULL, and a grant without an expiry never ends. */
-function requireExpiry(operation: string, expiresAtMs: number | null): void {
-  if (expiresAtMs === null || (Number.isSafeInteger(expiresAtMs) && expiresAtMs >= 0)) return;
-  throw new TypeError(
-    `operation ${operation}: a grant's expiry is a whole number of milliseconds since the epoch`,
-  );
 }

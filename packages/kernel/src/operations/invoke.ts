@@ -233,6 +233,7 @@ function runFrame(
     proof: call.proof,
     depth: call.depth,
     lastEvent: null,
+    proofText: null,
     open: true,
   };
   let output: unknown;

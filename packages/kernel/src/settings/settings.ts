@@ -21,32 +21,33 @@ interface Row {
   readonly expiresAtMs: number | null;
 }
 
+interface Known {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly entitlements: ReadonlyMap<string, Row>;
+}
+
 export type Settings = ReturnType<typeof makeSettings>;
 
 /** Both are few, and in memory until they change or a call is rolled back. */
 export function makeSettings(unit: UnitContext) {
   const { db } = unit;
-  let known: {
-    readonly settings: Readonly<Record<string, string>>;
-    readonly entitlements: ReadonlyMap<string, Row>;
-  } | null = null;
+  const memory: { known: Known | null } = { known: null };
   const forget = (): void => {
-    known = null;
+    memory.known = null;
   };
   unit.onRollback(forget);
 
-  const load = () => {
-    if (known) return known;
+  const load = (): Known => {
+    if (memory.known) return memory.known;
     const rows = db.all<Row>(
       'SELECT kind, key, value, expires_at AS expiresAtMs FROM _spine_settings ORDER BY kind, key',
     );
-    known = {
-      settings: Object.freeze(
-        Object.fromEntries(rows.filter((row) => row.kind === 'setting').map((row) => [row.key, row.value])),
-      ),
-      entitlements: new Map(rows.filter((row) => row.kind === 'entitlement').map((row) => [row.key, row])),
+    const of = (kind: Row['kind']) => rows.filter((row) => row.kind === kind);
+    memory.known = {
+      settings: Object.freeze(Object.fromEntries(of('setting').map((row) => [row.key, row.value]))),
+      entitlements: new Map(of('entitlement').map((row) => [row.key, row])),
     };
-    return known;
+    return memory.known;
   };
 
   const replace = (kind: Row['kind'], rows: readonly Omit<Row, 'kind'>[]): null => {
@@ -76,7 +77,8 @@ export function makeSettings(unit: UnitContext) {
     );
   };
 
-  return {
+  return Object.assign(memory, {
+    load,
     /** Returns every projected setting. */
     all: (): Readonly<Record<string, string>> => load().settings,
     /** Returns the value of an entitlement; null for none and for an expired one. */
@@ -105,7 +107,7 @@ export function makeSettings(unit: UnitContext) {
       if (revision !== undefined) saveRevision(revision);
       return null;
     },
-  };
+  });
 }
 
 function invalid(fault: string): PlatformError {
