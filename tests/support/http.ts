@@ -17,9 +17,12 @@ export interface Ask {
   readonly form?: Readonly<Record<string, string>>;
 }
 
+const KEPT_MS = 2_000;
+
 /** One browser-like caller. */
 export class Caller implements Disposable {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  // A kept connection ends before the server's five seconds are over, or a request can meet its end.
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: KEPT_MS });
   readonly #cookies = new Map<string, Map<string, { value: string; path: string }>>();
 
   /** Requests an `http://` URL whose host may be any `*.localhost`; the connection goes to 127.0.0.1. */

@@ -73,6 +73,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   test('takes every valid input, and hands it on as its schemas read it (C-32)', async () => {
     await fc.assert(
       fc.asyncProperty(validInputs(operation), async (input) => {
+        // No path can say these two, whose segments are taken out of it (URL standard).
+        fc.pre(Object.values(input.params ?? {}).every((value) => value !== '.' && value !== '..'));
         const { response } = await send(requestOf(operation.method, partsOf(operation, input), TOKEN));
         expect(await expectDocumented(operation, response)).toBe(true);
         expect(admin.performed).toHaveLength(1);

@@ -306,6 +306,7 @@ test.each([
   ['a subject without a class', { subject: 'cus_1' }],
   ['a class that is none', { piiClass: 'secret', subject: 'cus_1' }],
   ['a subject that is empty', { piiClass: 'direct', subject: '' }],
+  ['a subject that no path can name', { piiClass: 'direct', subject: '..' }],
 ])('an event with %s fails loudly', async (name, more) => {
   await using opened = await openSealed();
   const what = onScenario(`emit ${name}`, (ctx) =>

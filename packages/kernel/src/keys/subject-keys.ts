@@ -208,16 +208,21 @@ export function valuePlace(place: string): string {
   return `value/${place}`;
 }
 
+/** No segment of a path can be one of these (URL standard, "dot segments"), so that the person could not be erased. */
+const UNADDRESSABLE = ['', '.', '..'];
+
 /** Returns the name of a person that data is sealed for. @throws TypeError: a wrong one is a bug of the vertical. */
 export function requireSubjectName(where: string, subject: unknown): string {
   if (
     typeof subject === 'string' &&
-    subject !== '' &&
+    !UNADDRESSABLE.includes(subject) &&
     subject.length <= SUBJECT_LENGTH_MAX &&
     subject.isWellFormed()
   )
     return subject;
-  throw new TypeError(`${where}: a subject is 1 to ${SUBJECT_LENGTH_MAX} characters of text`);
+  throw new TypeError(
+    `${where}: a subject is 1 to ${SUBJECT_LENGTH_MAX} characters of text, and neither . nor ..`,
+  );
 }
 
 function isReceipt(found: Keys | ShredReceipt): found is ShredReceipt {
