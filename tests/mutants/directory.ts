@@ -59,7 +59,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/lib/changes.ts`,
     find: '  const head = change.audit\n    ? append',
     replace: "  const head = change.audit && call.operation === ''\n    ? append",
-    killer: inNode(`${src}/audit/logs.test.ts`, 'names who, with which token, in which request'),
+    killer: inNode(`${src}/audit/logs.test.ts`, 'names the actor, its token, the request and the change'),
   },
   {
     id: 'dir-row-without-token',
@@ -68,7 +68,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/audit/admin-log.ts`,
     find: 'token: tokenOf(actor),',
     replace: 'token: null,',
-    killer: inNode(`${src}/audit/logs.test.ts`, 'names who, with which token, in which request'),
+    killer: inNode(`${src}/audit/logs.test.ts`, 'names the actor, its token, the request and the change'),
   },
   {
     id: 'dir-log-can-be-updated',
@@ -228,7 +228,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/verticals/client.ts`,
     find: 'if (bound) return askVertical(',
     replace: 'if (bound && !gateway.local(vertical)) return askVertical(',
-    killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'spec C-06: where a worker is bound'),
+    killer: inNode(`${src}/scope-data/reads.test.ts`, 'spec C-06: where a worker is bound'),
   },
   {
     id: 'dir-unbound-is-502',
@@ -237,7 +237,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/verticals/client.ts`,
     find: 'if (!host) throw noVertical(vertical);',
     replace: "if (!host) throw unusable('No application.');",
-    killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'bound to no vertical it is 501'),
+    killer: inNode(`${src}/scope-data/reads.test.ts`, 'bound to no vertical it is 501'),
   },
   {
     id: 'dir-read-not-recorded',
@@ -246,10 +246,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/scope-data/reads.ts`,
     find: "if (audit === 'access') await reads.recordDelegatedRead({ call, ...shown });",
     replace: '',
-    killer: inNode(
-      `${src}/scope-data/host-admin-scope-data.test.ts`,
-      'spec C-05, C-06, C-07, C-10: tables.list',
-    ),
+    killer: inNode(`${src}/scope-data/reads.test.ts`, 'spec C-05, C-06, C-07, C-10: tables.list'),
   },
   {
     id: 'dir-query-text-in-log',
@@ -259,7 +256,7 @@ export const DIRECTORY: readonly Mutant[] = [
     find: "`sha256:${createHash('sha256').update(body.sql).digest('hex')}`",
     replace: "`sha256:${createHash('sha256').update(body.sql).digest('hex')}` && body.sql",
     killer: inNode(
-      `${src}/scope-data/host-admin-scope-data.test.ts`,
+      `${src}/scope-data/reads.test.ts`,
       'the access log which statement it was without its text',
     ),
   },
@@ -272,7 +269,7 @@ export const DIRECTORY: readonly Mutant[] = [
     replace:
       '      const copy = await openScopeCopy(deps, scope, query.format);\n      await reads.recordDelegatedRead({ call, target: logTargetOf(scope), items: 1 });\n      return copy;',
     killer: inNode(
-      `${src}/scope-data/host-admin-export.test.ts`,
+      `${src}/scope-data/export.test.ts`,
       'spec C-08: the access row stands before the vertical',
     ),
   },
@@ -310,7 +307,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/vertical-registry/versions.ts`,
     find: "if (status === 'rejected') requireUnused(context, vertical, before);",
     replace: '',
-    killer: inNode(`${src}/vertical-registry/versions.test.ts`, 'what serves is not rejected'),
+    killer: inNode(
+      `${src}/vertical-registry/versions.test.ts`,
+      'a version that serves, or that a scope is bound to, is not rejected',
+    ),
   },
   {
     id: 'dir-migrations-unacknowledged',
@@ -337,7 +337,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/vertical-registry/operations.ts`,
     find: "actor.kind === 'builder' ? { limit, cursor, ownerTenant: actor.tenant } : query",
     replace: "actor.kind === 'builder' ? { ownerTenant: actor.tenant, ...query } : query",
-    killer: inNode(`${src}/vertical-registry/operations.test.ts`, 'a builder sees what its tenant owns'),
+    killer: inNode(
+      `${src}/vertical-registry/operations.test.ts`,
+      'a builder sees the verticals of its tenant',
+    ),
   },
   {
     id: 'dir-second-channel',
@@ -436,7 +439,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/backups/schedule.ts`,
     find: 'newestFirst.slice(1).filter(',
     replace: 'newestFirst.filter(',
-    killer: inNode(`${src}/backups/retention.test.ts`, 'the newest stays however old it is'),
+    killer: inNode(`${src}/backups/schedule.test.ts`, 'the newest stays however old it is'),
   },
   {
     id: 'dir-backup-kept-a-week-short',
@@ -445,7 +448,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/backups/schedule.ts`,
     find: 'periods.size < count)',
     replace: 'periods.size < count - 1)',
-    killer: inNode(`${src}/backups/retention.test.ts`, 'spec C-19: after 60 days'),
+    killer: inNode(`${src}/backups/schedule.test.ts`, 'spec C-19: after 60 days'),
   },
   {
     id: 'dir-receipt-of-another-subject',
@@ -619,9 +622,6 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/verticals/client.ts`,
     find: 'if (parsed.success) return parsed.data;',
     replace: 'if (parsed.success || parsed.error) return parsed.data as never;',
-    killer: inNode(
-      `${src}/scope-data/host-admin-scope-data.test.ts`,
-      'a co-located host that breaks its contract',
-    ),
+    killer: inNode(`${src}/scope-data/reads.test.ts`, 'a co-located host that breaks its contract'),
   },
 ];

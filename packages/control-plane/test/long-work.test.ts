@@ -207,7 +207,7 @@ describe('spec C-04: a copy that comes from outside', () => {
       expect((await fixture.send('POST', path, headers, 'x')).status).toBe(415);
     const huge = { 'content-type': TYPE, 'content-length': String(17 * 1024 ** 3) };
     expect((await fixture.send('POST', path, huge, 'x')).status).toBe(413);
-    expect(fixture.backups.kept.size).toBe(0);
+    expect(fixture.backups.stored.size).toBe(0);
   });
 
   test('that breaks off leaves nothing', async () => {
@@ -224,7 +224,7 @@ describe('spec C-04: a copy that comes from outside', () => {
     const answer = await fixture.platform.send(request);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ reason: 'body_incomplete' });
-    expect(fixture.backups.kept.size).toBe(0);
+    expect(fixture.backups.stored.size).toBe(0);
     expect((await fixture.client.scopeBackups.list({ params: fixture.params })).items).toEqual([]);
   });
 });

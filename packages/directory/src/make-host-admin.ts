@@ -88,7 +88,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     backups: makeBackupMaintenance({
       ...world,
       begin: (call) => long.perform(call),
-      follow: (call) => long.follow(call),
+      waitFor: (call) => long.waitFor(call),
       incident: world.incident('backups'),
     }),
     imports: makeImportMaintenance(directory, world.backups),
@@ -202,7 +202,7 @@ function performersFor(world: World, parts: Parts, options: HostAdminOptions) {
         // Incidents that wait in memory belong to the answer, and to the verdict that follows it.
         'issues.list': (call) => issues.flush().then(() => read(call)),
         'issues.set-status': (call) => issues.flush().then(() => change(call)),
-        'operations.get': (call) => long.follow(call),
+        'operations.get': (call) => long.waitFor(call),
         'operations.cancel': async (call) => {
           const result = await change(call);
           long.cancelled(String(call.params.operation));

@@ -1,3 +1,4 @@
+/** The admin log in SQL: append-only by trigger, gapless by trigger, and read in keyset pages, newest first. */
 import { createHash } from 'node:crypto';
 import {
   canonicalJson,
@@ -14,8 +15,6 @@ import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/record
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { recordRevocations } from '../revocations/store.ts';
-
-/** The admin log in SQL: append-only by trigger, gapless by trigger, and read in keyset pages, newest first. */
 
 export const adminLogMigration: Migration = {
   version: 6,
@@ -92,7 +91,7 @@ export interface AdminLogRow {
   readonly hash: string;
 }
 
-/** Who did what, for a row that is about to be written. */
+/** The actor and the action of a row that is about to be written. */
 export interface AuditedCall {
   readonly actor: LoggedActor;
   readonly token: string | null;
@@ -108,8 +107,8 @@ export interface AuditRowInput extends AuditEntry {
 }
 
 /**
- * Who made a call, as a log names it. The id of a service, or of a push token, is that of the token they showed; of a
- * member of the roster only a program shows one. A vertical shows none, and neither does the platform itself.
+ * The actor of a call, as the logs name it. The id of a service, or of a push token, is that of its token. A member of the
+ * roster has a token only through a program; a vertical and the platform itself have none.
  */
 export function auditedCall({ actor, requestId, operation }: AdminCall): AuditedCall {
   return {
@@ -132,7 +131,7 @@ export function logHead(db: SqlDatabase): LogHead | null {
   return head ? { sequence: head.sequence, hash: head.hash } : null;
 }
 
-/** Appends one row and answers the new head. */
+/** Appends one row and returns the new head. */
 export function appendAdminLog(context: UnitContext, call: AuditedCall, row: AuditRowInput): LogHead {
   const { db } = context;
   const head = logHead(db);
@@ -192,7 +191,7 @@ export function loadAdminLogRow(db: SqlDatabase, sequence: number): AdminLogRow 
   return db.get<AdminLogRow>(`SELECT ${COLUMNS} FROM admin_log WHERE sequence = ?`, sequence);
 }
 
-/** Rows from a sequence on, oldest first: what verification walks. */
+/** Rows from a sequence on, oldest first, for verification. */
 export function adminLogSlice(
   db: SqlDatabase,
   { from, limit }: { readonly from: number; readonly limit: number },
@@ -238,7 +237,7 @@ export function listAdminLog(db: SqlDatabase, filter: AdminLogFilter): Page<Admi
   );
 }
 
-/** A stored row as the wire shows it and as it was hashed. @throws on a row that nobody here has written. */
+/** A stored row as the wire shows it and as it was hashed. @throws on a row that this code has not written. */
 export function entryOfRow(row: AdminLogRow): AdminLogEntry {
   const at = toTimestamp(row.at);
   if (fromTimestamp(at) !== row.at) throw new RangeError('not a time in milliseconds');
@@ -260,19 +259,16 @@ export function entryOfRow(row: AdminLogRow): AdminLogEntry {
   };
 }
 
-/**
- * How a row of the admin log is hashed (design: control-plane, "Audit").
- *
- * A row's hash covers exactly what `GET /admin-log` shows of it, so that whoever kept an export can verify it
- * without this platform: SHA-256 over the domain tag, a line feed and the RFC 8785 form of the row without `hash`.
- */
-
 const DOMAIN_TAG = 'freehold.admin-log.v1';
 
-/** What the first row names as the hash before it. */
+/** The previous hash of the first row. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** The hash of a row, in hexadecimal. */
+/**
+ * The hash of a row, in hexadecimal (design: control-plane, "Audit"): SHA-256 over the domain tag, a line feed and the RFC
+ * 8785 form of the row without `hash`. It covers exactly the fields that `GET /admin-log` shows, so that an export can be
+ * verified without this platform.
+ */
 export function hashOfEntry(entry: Omit<AdminLogEntry, 'hash'>): string {
   return createHash('sha256')
     .update(`${DOMAIN_TAG}\n${canonicalJson(entry)}`)

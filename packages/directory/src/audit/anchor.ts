@@ -30,7 +30,7 @@ interface AnchorDeps {
   readonly now: () => number;
 }
 
-/** How long changes do not wait after a failed offer: an anchor that hangs would cost each of them its time limit. */
+/** For this long after a failed offer changes do not wait: an anchor that hangs would cost each of them its time limit. */
 const OUTAGE_MS = 30_000;
 
 /**

@@ -11,11 +11,11 @@ import type { LogTarget } from '../declarations/records.ts';
 import { appendOpsFailures, type OpsFailure } from '../operations-log/failures-store.ts';
 import { appendSweepRuns, type SweptUnit } from '../operations-log/sweep-runs-store.ts';
 
-/** How long an intent may be running: longer than any vertical may take to answer. */
+/** The lease of an intent: longer than any vertical may take to answer. */
 const LEASE_MS = 2 * 60 * 1000;
-/** How many older intents one success settles; the next success settles the others. */
+/** The most older intents that one success settles; the next success settles the others. */
 const SUPERSEDED_PER_CHANGE = 1000;
-/** How many are reported with one transaction. */
+/** The most that one transaction reports. */
 const REPORTED_AT_ONCE = 100;
 
 export const openIntentsMigration: Migration = {
@@ -112,7 +112,7 @@ interface Unreported extends Pick<SweptUnit, 'tenant' | 'scope' | 'vertical'> {
 }
 
 export const reconcileMethods = ({ db, now }: UnitContext) => ({
-  /** How many intents have no outcome, and no call or work that would still write one. */
+  /** Counts the intents without an outcome for which no call or work will write one. */
   unsettledIntents: (): number => db.get<{ count: number }>(COUNT_UNSETTLED, now())?.count ?? 0,
 
   /**

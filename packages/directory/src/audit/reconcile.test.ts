@@ -1,4 +1,6 @@
-/** The report of intents without an outcome, on the real engine. */
+/** The reconciler runs every minute: its cost grows with the open intents, and not with the log. */
+
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -9,8 +11,13 @@ import type {
   ScopeRecord,
   SweepRunRecord,
 } from '../admin-operations.ts';
+import { clearingOf, LAPSING } from '../expiries/clear.ts';
+import { directoryUnit } from '../unit.ts';
+import { COUNT_UNSETTLED, UNREPORTED } from './open-intents.ts';
 
-/** How long an intent may be running. */
+/** The report of intents without an outcome, on the real engine. */
+
+/** The lease of an intent. */
 const LEASE_MS = 2 * 60 * 1000;
 
 async function open() {
@@ -77,7 +84,7 @@ test('it is reported once, also across restarts, and stays counted until it is s
   const { failures, units } = await rows(platform);
   expect([failures.length, units.length, await unsettled(platform)]).toEqual([1, 1, 1]);
 
-  // Another one is another report.
+  // Another intent is another report.
   await crash(platform, scope);
   platform.clock.ms += LEASE_MS;
   expect(await platform.admin.intents.reconcile()).toBe(1);
@@ -85,7 +92,7 @@ test('it is reported once, also across restarts, and stays counted until it is s
 });
 
 test.each(['k', undefined])(
-  'what a repeat of the call (key: %s) has settled leaves nothing to report',
+  'an intent that a repeat of the call (key: %s) has settled is not reported',
   async (key) => {
     const { platform, scope } = await open();
     await crash(platform, scope, 'k');
@@ -97,7 +104,7 @@ test.each(['k', undefined])(
   },
 );
 
-test('long work is not reported while it runs or waits for a process, however long, and is when nobody knows its end', async () => {
+test('long work is not reported while it runs or waits for a process, and is when its outcome is unknown', async () => {
   const { platform, scope } = await open();
   const params = { tenant: scope.tenant, scope: scope.id };
   const taken = platform.call('scope-backups.create', { params, body: {} });
@@ -118,7 +125,7 @@ test('long work is not reported while it runs or waits for a process, however lo
   platform.fieldwork.fault = null;
   expect([await platform.admin.intents.reconcile(), await unsettled(platform)]).toEqual([0, 0]);
 
-  // A restore may not be done twice: the next process gives it up, and does not know what it came to.
+  // A restore must not be repeated: the next process gives it up, and its outcome is unknown.
   await platform.admin.resumeLongWork();
   const { id } = call.value as OperationRecord;
   await platform.value('operations.get', { params: { operation: id }, query: { wait: '30s' } });
@@ -126,7 +133,7 @@ test('long work is not reported while it runs or waits for a process, however lo
   expect((await rows(platform)).failures).toMatchObject([{ operation: 'scopes.restore', scope: scope.id }]);
 });
 
-test('more than fit into one transaction are reported all the same, each once', async () => {
+test('more than fit into one transaction are all reported, each once', async () => {
   const { platform, scope } = await open();
   platform.fieldwork.fault = async () => {
     throw new TypeError('connection reset');
@@ -135,4 +142,32 @@ test('more than fit into one transaction are reported all the same, each once', 
   expect(await platform.admin.intents.reconcile()).toBe(120);
   expect(await platform.admin.intents.reconcile()).toBe(0);
   expect(await unsettled(platform)).toBe(120);
+});
+
+function planOf(sql: string, ...params: readonly number[]): string {
+  const database = new DatabaseSync(':memory:');
+  for (const { migrations } of directoryUnit.migrations)
+    for (const each of migrations) database.exec(each.sql);
+  const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params);
+  return plan.map(({ detail }) => String(detail)).join('\n');
+}
+
+test('unreported intents are found by their index, and the row of the log by its number', () => {
+  const plan = planOf(UNREPORTED, 9, 100);
+  expect(plan).toMatch(/SCAN o USING INDEX open_intents_unreported|SEARCH o/);
+  expect(plan).toMatch(/SEARCH l USING INTEGER PRIMARY KEY/);
+  expect(plan).toMatch(/SEARCH w USING (COVERING )?INDEX operations_intent/);
+  expect(plan).not.toMatch(/SCAN [lw]\b|TEMP B-TREE/);
+});
+
+test('the count asks for unfinished work only', () => {
+  const plan = planOf(COUNT_UNSETTLED, 9);
+  expect(plan).toMatch(/SEARCH w USING (COVERING )?INDEX operations_intent/);
+  expect(plan).not.toMatch(/SCAN [lw]\b/);
+});
+
+test.each(LAPSING)('lapsed rows of $table are found by their time', (lapsing) => {
+  const plan = planOf(clearingOf(lapsing), 9, 100);
+  expect(plan).toMatch(/SEARCH .* \((expires_at|at|since|finished_at)(<|>)/);
+  expect(plan).not.toMatch(/TEMP B-TREE|SCAN/);
 });

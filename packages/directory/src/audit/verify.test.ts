@@ -1,4 +1,4 @@
-/** The admin log, attacked at the file: every change to it is found, and the first bad row is named. */
+/** Attacks on the file of the admin log: every change is found, and the first bad row is named. */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const ROWS = 12;
 
 const verify = (platform: Platform) => platform.value<AdminLogVerification>('admin-log.verify');
 
-/** Fills the log: each row creates a role, or renames one when there are as many as there may be. */
+/** Fills the log: each row creates a role, or renames one once their limit is reached. */
 async function write(platform: Platform, rows: number, name = 'Role'): Promise<void> {
   await Promise.all(
     Array.from({ length: rows }, (_, i) =>
@@ -32,7 +32,7 @@ async function openWithRows(rows = ROWS, anchor?: LogAnchor): Promise<Platform> 
   return platform;
 }
 
-/** What somebody with the file in hand can do: take the locks off first. */
+/** An attacker with the file can remove the triggers first. */
 function unlocked(work: (database: DatabaseSync) => void): (database: DatabaseSync) => void {
   return (database) => {
     for (const trigger of ['admin_log_no_update', 'admin_log_no_delete', 'admin_log_gapless'])
@@ -93,7 +93,7 @@ async function storedRow(platform: Platform, sequence: number): Promise<Record<s
 
 const NULLABLE = ['token', 'tenant', 'scope', 'vertical', 'other', 'before', 'after', 'intent', 'code'];
 
-/** The smallest changes to every column: one more, one blank more, nothing where something was, and the reverse. */
+/** The smallest changes to every column: one more, one blank more, nothing where a value was, and the reverse. */
 function flipsOf(row: Record<string, Stored>): { readonly column: string; readonly value: Stored }[] {
   return Object.entries(row).flatMap(([column, stored]) => {
     if (stored === null) return [{ column, value: column === 'intent' ? 1 : 'null' }];
@@ -102,14 +102,14 @@ function flipsOf(row: Record<string, Stored>): { readonly column: string; readon
         ? 100
         : typeof stored === 'number'
           ? stored + 1
-          : // An added blank changes nothing that JSON would notice, and is a change all the same.
+          : // An added blank is nothing to a JSON parser, and a change all the same.
             `${stored} `;
     const erased = NULLABLE.includes(column) ? [{ column, value: null }] : [];
     return [{ column, value: flip }, ...erased];
   });
 }
 
-describe('spec C-30: a log that nobody touched', () => {
+describe('spec C-30: an untouched log', () => {
   test('is unanchored without an anchor, also when it is empty or longer than one slice', async () => {
     const platform = await openPlatform();
     expect(await verify(platform)).toEqual({
@@ -130,7 +130,7 @@ describe('spec C-30: a log that nobody touched', () => {
     });
   });
 
-  test('can be verified from what the route shows, without this platform', async () => {
+  test('can be verified from an export of the route, without this platform', async () => {
     const platform = await openWithRows(3);
     let previousHash = '0'.repeat(64);
     for (const { hash, ...row } of await platform.adminLog()) {
@@ -140,7 +140,7 @@ describe('spec C-30: a log that nobody touched', () => {
     }
   });
 
-  test('every change answers the head that its row has in the log', async () => {
+  test('every change returns the head of its row in the log', async () => {
     const platform = await openPlatform();
     const { head } = await platform.call('tenants.create', { body: { slug: 'acme', name: 'Acme' } });
     const [row] = await platform.adminLog();
@@ -166,7 +166,7 @@ describe('spec C-30: append-only', () => {
   });
 });
 
-describe('spec C-30: a log that somebody changed in the file', () => {
+describe('spec C-30: a log that was changed in the file', () => {
   const copy = (from: number, to: number) =>
     `INSERT INTO admin_log SELECT ${to}, at, actor_kind, actor, actor_name, token, request, action, tenant, scope,
        vertical, other, before, after, outcome, intent, code, previous_hash, hash FROM admin_log WHERE sequence = ${from}`;
@@ -243,9 +243,9 @@ describe('spec C-30: a log that somebody changed in the file', () => {
     expect(await verify(platform)).toMatchObject({ firstBad: { sequence: 501, reason: 'duplicated' } });
   });
 
-  test('one change in any column of a row, of one with every column filled and of one that is as bare as it gets', async () => {
+  test('one change in any column of a row, full or empty', async () => {
     const platform = await openWithRows(3);
-    // No operation fills every column of one row, so that this one is written as `appendAdminLog` writes.
+    // No operation fills every column of one row, so that this row is written as `appendAdminLog` writes it.
     const filled: Omit<AdminLogEntry, 'hash'> = {
       sequence: 4,
       at: '2026-11-21T08:00:00.000Z',
@@ -319,7 +319,7 @@ describe('spec C-30: with an anchor outside', () => {
     }
   };
 
-  test('a log that nobody touched is ok, up to the head that was acknowledged last', async () => {
+  test('an untouched log is ok, up to the head that was acknowledged last', async () => {
     const anchor = memoryAnchor();
     const platform = await openWithRows(ROWS, anchor);
     const { head } = await platform.call('tenants.create', { body: { slug: 'acme', name: 'Acme' } });
@@ -361,7 +361,7 @@ describe('spec C-30: with an anchor outside', () => {
     });
   });
 
-  test('an older file of the directory is found, whole as it is, and whatever is written on top of it', async () => {
+  test('an older copy of the file is found, and so is every row that is written to it later', async () => {
     const anchor = memoryAnchor();
     const platform = await openWithRows(ROWS, anchor);
     const older = join(mkdtempSync(join(tmpdir(), 'freehold-older-')), 'main.sqlite');
@@ -378,12 +378,12 @@ describe('spec C-30: with an anchor outside', () => {
       copyFileSync(older, file);
     });
     const verdict = async () => {
-      const { status, rows, head, anchor: kept, firstBad } = await verify(platform);
-      return { status, rows, head: head?.sequence, kept, firstBad };
+      const { status, rows, head, anchor: witnessed, firstBad } = await verify(platform);
+      return { status, rows, head: head?.sequence, witnessed, firstBad };
     };
-    // Nothing in the file itself is wrong: what it lacks is known outside only.
+    // The file itself is consistent: only the anchor shows what it lacks.
     const lacks = (sequence: number) => ({
-      ...{ status: 'broken', rows: sequence - 1, head: sequence - 1, kept: evidence },
+      ...{ status: 'broken', rows: sequence - 1, head: sequence - 1, witnessed: evidence },
       firstBad: { sequence, reason: 'tail_missing' },
     });
     expect(await verdict()).toEqual(lacks(13));
@@ -394,10 +394,10 @@ describe('spec C-30: with an anchor outside', () => {
     await platform.tenant('gamma');
     await platform.tenant('delta');
     expect(await verdict()).toEqual({
-      ...{ status: 'broken', rows: 15, head: 16, kept: evidence },
+      ...{ status: 'broken', rows: 15, head: 16, witnessed: evidence },
       firstBad: { sequence: 15, reason: 'anchor_mismatch' },
     });
-    // The engine has noticed by itself, and each change says that the anchor holds something else.
+    // The engine has noticed by itself, and each change reports that the anchor holds another head.
     expect(platform.incidents).toMatchObject([
       { reason: 'history_damaged' },
       ...Array.from({ length: 4 }, () => ({ message: expect.stringContaining('row 15 as it was anchored') })),
@@ -420,7 +420,7 @@ describe('spec C-30: with an anchor outside', () => {
     expect(await verify(platform)).toMatchObject({ status: 'unanchored' });
   });
 
-  test('the head of a log that was cut does not overwrite the evidence, and somebody hears of it', async () => {
+  test('the head of a log that was cut does not overwrite the evidence, and an incident is reported', async () => {
     const anchor = memoryAnchor();
     const platform = await openWithRows(ROWS, anchor);
     const evidence = anchor.head;

@@ -27,7 +27,7 @@ export const adminLogVerify = adminOperation({
   problems: ['unavailable'],
 });
 
-/** How many rows are in memory at a time: some hundred kilobytes. */
+/** The most rows in memory at a time: some hundred kilobytes. */
 const SLICE_ROWS = 500;
 
 /**
@@ -93,7 +93,7 @@ async function readAnchor(anchor: LogAnchor): Promise<LogHead | null> {
 interface ChainState {
   /** The last good row, or null before the first. */
   head: LogHead | null;
-  /** How many rows opened a new epoch: the directory was restored, and its log went on. */
+  /** The number of rows that opened a new epoch: the directory was restored, and its log went on. */
   epochs: number;
 }
 

@@ -165,7 +165,7 @@ export function passThrough(
 
 interface WatchedStore {
   readonly store: BackupStore;
-  /** How many calls the place itself has failed so far, without those whose body failed. */
+  /** Counts the calls that the place itself has failed so far, without those whose body failed. */
   readonly faults: () => number;
 }
 

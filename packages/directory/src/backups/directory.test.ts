@@ -1,4 +1,4 @@
-/** Spec C-19: the directory is backed up, and restored without losing what happened since. */
+/** Backing up the directory, and restoring it without losing its history (spec C-19). */
 import { canonicalJson } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
@@ -19,7 +19,7 @@ async function open() {
 const slugs = async (platform: Platform) =>
   (await platform.value<{ items: TenantRecord[] }>('tenants.list')).items.map(({ slug }) => slug).sort();
 
-/** Everything but what a restore keeps, for comparing before and after. */
+/** Everything but the tables that a restore leaves alone, for comparing before and after. */
 async function known(platform: Platform) {
   return {
     tenants: await platform.value('tenants.list'),
@@ -33,7 +33,7 @@ test('a backup is a copy of everything, listed with its digest and its size', as
   const { platform, backups, backUp } = await open();
   await platform.tenant('acme');
   const backup = await backUp();
-  const text = backups.kept.get(backup.address) ?? '';
+  const text = backups.stored.get(backup.address) ?? '';
   expect(backup).toMatchObject({ kind: 'directory', format: 'ndjson', bytes: text.length, scope: null });
   expect(text).toContain('"acme"');
   expect((await platform.value<{ items: unknown[] }>('directory-backups.list')).items).toEqual([backup]);
@@ -44,11 +44,11 @@ test('a backup is a copy of everything, listed with its digest and its size', as
 
 test('spec C-19: a backup is deleted with its bytes, and cannot be restored or deleted again', async () => {
   const { platform, backups, backUp, restore } = await open();
-  const [gone, kept] = [await backUp(), await backUp()];
+  const [gone, stored] = [await backUp(), await backUp()];
   const remove = () => platform.call('directory-backups.delete', { params: { backup: gone.id } });
   expect((await remove()).status).toBe(204);
-  expect([...backups.kept.keys()]).toEqual([kept.address]);
-  expect((await platform.value<{ items: unknown[] }>('directory-backups.list')).items).toEqual([kept]);
+  expect([...backups.stored.keys()]).toEqual([stored.address]);
+  expect((await platform.value<{ items: unknown[] }>('directory-backups.list')).items).toEqual([stored]);
   expect(await refusal(remove())).toMatchObject({ code: 'not_found', reason: 'unknown_backup' });
   expect(await refusal(restore(gone.id))).toMatchObject({ status: 404, reason: 'unknown_backup' });
   const [intent, done] = await platform.adminLog({ action: 'directory-backups.delete' });
@@ -56,7 +56,7 @@ test('spec C-19: a backup is deleted with its bytes, and cannot be restored or d
   expect(done).toMatchObject({ outcome: 'done', after: { backup: gone.id } });
 });
 
-test('spec C-19: a restore brings back what was known then; the log goes on and names the head before', async () => {
+test('spec C-19: a restore brings the backed-up state back; the log goes on and names the head before', async () => {
   const { platform, backUp, restore } = await open();
   const acme = await platform.tenant('acme');
   const scope = await platform.scope(acme.id);
@@ -94,7 +94,7 @@ test('an epoch row that names another head than the one before it is found', asy
   const { platform, backUp, restore } = await open();
   await restore((await backUp()).id);
   const good = (await platform.adminLog()).at(-1) as AdminLogEntry;
-  // Whoever forges the row makes its hash fit, as they would.
+  // A forger would make the hash fit too.
   const { hash: _, ...row } = good;
   const previousHead = { sequence: 1, hash: 'a'.repeat(64) };
   const forged = { ...row, after: { ...row.after, previousHead } };
@@ -121,8 +121,8 @@ test('the router hears of a restore', async () => {
   expect(heard).toBe(1);
 });
 
-describe('who was shut out stays out', () => {
-  test('a token that was revoked since does not work again, and one that was made since goes on working', async () => {
+describe('revoked tokens and reaped scopes', () => {
+  test('a token that was revoked since does not work again, and one that was made since still works', async () => {
     const { platform, backUp, restore } = await open();
     const acme = await platform.tenant('acme');
     const token = (name: string) =>
@@ -138,7 +138,7 @@ describe('who was shut out stays out', () => {
     expect(await platform.admin.authenticate(young.secret)).toMatchObject({ tenant: acme.id });
   });
 
-  test('a token of a tenant that the backup does not know is gone', async () => {
+  test('a token of a tenant that the backup does not know is deleted', async () => {
     const { platform, backUp, restore } = await open();
     const backup = await backUp();
     const late = await platform.tenant('late');
@@ -164,7 +164,7 @@ describe('who was shut out stays out', () => {
   });
 });
 
-describe('spec C-19: what happened stays, whatever is restored', () => {
+describe('spec C-19: history stays whatever is restored', () => {
   const LIVES_ON = [
     ...['access_log', 'ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days'],
     ...[
@@ -179,7 +179,7 @@ describe('spec C-19: what happened stays, whatever is restored', () => {
     ...['staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
   ];
   type Database = Parameters<Parameters<Platform['tamper']>[0]>[0];
-  /** Puts one row of made-up values into a table, none of which another call makes up. */
+  /** Puts one row of made-up values into a table; no two calls make up the same. */
   const fill = (database: Database, table: string, call: number): void => {
     const columns = database.prepare(`SELECT name, type FROM pragma_table_info('${table}')`).all();
     const value = { INTEGER: call, TEXT: `made up ${call}`, BLOB: Uint8Array.of(call), REAL: call };
@@ -197,7 +197,7 @@ describe('spec C-19: what happened stays, whatever is restored', () => {
     return rows;
   };
 
-  test('rows of before the backup are there once, and those of since it too', async () => {
+  test('rows from before the backup are there once, and those from since it too', async () => {
     const { platform, backUp, restore } = await open();
     await platform.tenant('acme');
     await platform.tamper((database) => {
@@ -213,7 +213,7 @@ describe('spec C-19: what happened stays, whatever is restored', () => {
     expect(await rowsOf(platform)).toEqual(before);
   });
 
-  test('who was erased, and who held a name, is known to a new installation too', async () => {
+  test('erasures and holders of names are known to a new installation too', async () => {
     const old = await open();
     await old.platform.tenant('acme');
     const STAYS = ['erasures', 'hostname_holders'];
@@ -222,13 +222,13 @@ describe('spec C-19: what happened stays, whatever is restored', () => {
     });
     const { address, id } = await old.backUp();
     const fresh = await open();
-    fresh.backups.kept.set(address, old.backups.kept.get(address) ?? '');
+    fresh.backups.stored.set(address, old.backups.stored.get(address) ?? '');
     await fresh.restore(id);
     const rows = await rowsOf(fresh.platform);
     for (const table of STAYS) expect(rows[table]?.length, table).toBe(1);
   });
 
-  test('answers that were kept for repeats do not come back, but for that of the restore itself', async () => {
+  test('stored answers to repeated calls do not come back, except that of the restore itself', async () => {
     const { platform, backUp } = await open();
     const create = () => platform.call('tenants.create', { body: { slug: 'acme', name: 'Acme' }, key: 'k' });
     await create();
@@ -247,7 +247,7 @@ describe('spec C-19: what happened stays, whatever is restored', () => {
   });
 });
 
-test('spec C-19: work that began while a restore was on its way stops it, and everything is as it was', async () => {
+test('spec C-19: work that began during a restore stops it, and the directory is unchanged', async () => {
   const { platform, backups, backUp } = await open();
   const scope = await platform.scope((await platform.tenant('acme')).id);
   const { id: backup } = await backUp();
@@ -274,7 +274,7 @@ test('spec C-19: work that began while a restore was on its way stops it, and ev
   expect((await platform.finish(other)).state).toBe('done');
 });
 
-test('spec C-19: a deletion whose end nobody knows is settled by that of the same backup, and by no other', async () => {
+test('spec C-19: a deletion without a known outcome is settled by one of the same backup, and by no other', async () => {
   const { platform, backups } = await open();
   const scope = await platform.scope((await platform.tenant('acme')).id);
   const params = { tenant: scope.tenant, scope: scope.id };
@@ -306,7 +306,7 @@ describe('a restore that fails leaves the directory as it was', () => {
     await platform.tenant('acme');
     const backup = await backUp();
     await platform.tenant('late');
-    backups.kept.set(backup.address, change(backups.kept.get(backup.address) ?? ''));
+    backups.stored.set(backup.address, change(backups.stored.get(backup.address) ?? ''));
     const failed = await restore(backup.id);
     expect(failed).toMatchObject({ state: 'failed', problem: { reason } });
     expect(await slugs(platform)).toEqual(['acme', 'late']);
@@ -316,7 +316,7 @@ describe('a restore that fails leaves the directory as it was', () => {
     });
   });
 
-  test('because there is no such backup, which is said at once and leaves no row', async () => {
+  test('because there is no such backup, which is refused at once without a row', async () => {
     const { platform } = await open();
     const rows = await platform.adminLog();
     const call = (query: Record<string, unknown>) =>
@@ -326,11 +326,11 @@ describe('a restore that fails leaves the directory as it was', () => {
     expect(await platform.adminLog()).toEqual(rows);
   });
 
-  test('because the backup is gone', async () => {
+  test('because the bytes of the backup are gone', async () => {
     const { platform, backups, backUp, restore } = await open();
     const backup = await backUp();
     await platform.tenant('late');
-    backups.kept.clear();
+    backups.stored.clear();
     const problem = { code: 'runtime_fault', reason: 'backup_damaged' };
     expect(await restore(backup.id)).toMatchObject({ state: 'failed', problem });
     expect(await slugs(platform)).toEqual(['late']);
@@ -350,17 +350,17 @@ describe('a restore that fails leaves the directory as it was', () => {
         .digest('hex');
       return [...lines, JSON.stringify({ end: true, sha256 })];
     };
-    const rows = (backups.kept.get(address) ?? '').split('\n').slice(0, -2);
+    const rows = (backups.stored.get(address) ?? '').split('\n').slice(0, -2);
     const changed = change(rows);
     const lines = changed.length < rows.length ? sealed(changed) : change(sealed(rows));
     const id = 'bkp_01jd0000000000000000000009';
-    backups.kept.set(`directory/${id}.ndjson`, `${lines.join('\n')}\n`);
+    backups.stored.set(`directory/${id}.ndjson`, `${lines.join('\n')}\n`);
     await platform.tenant('late');
     expect(await restore(id)).toMatchObject({ state: 'failed', problem: { reason: 'copy_damaged' } });
     expect(await slugs(platform)).toEqual(['acme', 'late']);
   });
 
-  test('because the backup is one of a scope, which is said at once', async () => {
+  test('because the backup is one of a scope, which is refused at once', async () => {
     const { platform } = await open();
     const scope = await platform.scope((await platform.tenant('acme')).id);
     const params = { tenant: scope.tenant, scope: scope.id };
@@ -377,22 +377,22 @@ describe('a restore that fails leaves the directory as it was', () => {
     const { platform, backups, backUp, restore } = await open();
     await platform.tenant('acme');
     const { address } = await backUp();
-    // One that this directory does not remember, whose own digest is right.
+    // A backup that this directory does not remember, with a valid digest of its own.
     const { createHash } = await import('node:crypto');
-    const lines = (backups.kept.get(address) ?? '')
+    const lines = (backups.stored.get(address) ?? '')
       .replace('"name":"tenants"', '"name":"tenants2"')
       .split('\n');
     const body = `${lines.slice(0, -2).join('\n')}\n`;
     const sha256 = createHash('sha256').update(body).digest('hex');
     const id = 'bkp_01jd0000000000000000000009';
-    backups.kept.set(`directory/${id}.ndjson`, `${body}${JSON.stringify({ end: true, sha256 })}\n`);
+    backups.stored.set(`directory/${id}.ndjson`, `${body}${JSON.stringify({ end: true, sha256 })}\n`);
     await platform.tenant('late');
     expect(await restore(id)).toMatchObject({ state: 'failed', problem: { reason: 'copy_foreign' } });
     expect(await slugs(platform)).toEqual(['acme', 'late']);
   });
 });
 
-test('a new installation is given an old directory, its tokens with it', async () => {
+test('a new installation is given an old directory, tokens included', async () => {
   const old = await open();
   const acme = await old.platform.tenant('acme');
   const { secret } = await old.platform.value<{ secret: string }>('push-tokens.create', {
@@ -401,13 +401,13 @@ test('a new installation is given an old directory, its tokens with it', async (
   const backup = await old.backUp();
 
   const fresh = await open();
-  fresh.backups.kept.set(backup.address, old.backups.kept.get(backup.address) ?? '');
+  fresh.backups.stored.set(backup.address, old.backups.stored.get(backup.address) ?? '');
   expect((await fresh.restore(backup.id)).state).toBe('done');
   expect(await slugs(fresh.platform)).toEqual(['acme']);
   expect(await fresh.platform.admin.authenticate(secret)).toMatchObject({ tenant: acme.id });
 });
 
-test('a restore waits for nobody: other work that is not finished is a conflict', async () => {
+test('other unfinished work is a conflict with a restore', async () => {
   const { platform, backups, backUp } = await open();
   const backup = await backUp();
   const scope = await platform.scope((await platform.tenant('acme')).id);
@@ -421,7 +421,7 @@ test('a restore waits for nobody: other work that is not finished is a conflict'
   await platform.finish(other);
 });
 
-test('a restore that was interrupted is done from its beginning', async () => {
+test('a restore that was interrupted starts again', async () => {
   const { platform, backups, backUp } = await open();
   await platform.tenant('acme');
   const backup = await backUp();
@@ -441,7 +441,7 @@ test('a restore that was interrupted is done from its beginning', async () => {
   expect(await slugs(platform)).toEqual(['acme']);
 });
 
-test('the plan says what stays, and changes nothing', async () => {
+test('the plan lists what stays, and changes nothing', async () => {
   const { platform, backUp } = await open();
   const backup = await backUp();
   await platform.tenant('late');

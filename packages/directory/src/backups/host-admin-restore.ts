@@ -13,7 +13,6 @@ import {
   unknownBackup,
 } from './restore-directory.ts';
 
-/** How many rows are staged at a time. */
 const BATCH_ROWS = 500;
 
 const header = z.object({

@@ -1,4 +1,6 @@
-/** A fleet that is larger than a sweep, with parts that fail: whose turn it is, and who hears of what is late. */
+/**
+ * Scheduled backups of a fleet that is larger than a sweep, with parts that fail: order, and reports of overdue units.
+ */
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
@@ -80,7 +82,7 @@ function fleetOf({ scopes, verticalOf = () => 'fieldwork', fails = () => null }:
       ended.set(id, { id, ...begin(key) });
       return { status: 202, value: { id }, replayed: false };
     },
-    follow: async ({ params }) => ({
+    waitFor: async ({ params }) => ({
       status: 200,
       value: ended.get(String(params.operation)),
       replayed: false,
@@ -98,7 +100,7 @@ function fleetOf({ scopes, verticalOf = () => 'fieldwork', fails = () => null }:
       lines.push(value);
     }
   };
-  /** A sweep every ten minutes; `follows`: at once again where it says so, as the job does. */
+  /** A sweep every ten minutes; `follows`: repeated at once where the sweep says so, as the job does. */
   const pass = async (hours: number, { policy = POLICY, follows = false } = {}): Promise<BackupLine[]> => {
     const all: BackupLine[] = [];
     for (const untilMs = state.ms + hours * HOUR_MS; state.ms < untilMs; ) {
@@ -112,7 +114,7 @@ function fleetOf({ scopes, verticalOf = () => 'fieldwork', fails = () => null }:
     }
     return all;
   };
-  /** In hours, of those that could be backed up at all; the oldest first. */
+  /** Ages in hours of the scopes that can be backed up, the oldest first. */
   const ages = (): number[] =>
     ids
       .filter((id) => fails(id, state.ms) === null)
@@ -123,7 +125,7 @@ function fleetOf({ scopes, verticalOf = () => 'fieldwork', fails = () => null }:
 }
 
 describe('spec C-19: a fleet that is larger than a sweep', () => {
-  test('is backed up to the last one although a sweep does not get through: whatever waited longest comes first', async () => {
+  test('every scope is backed up although no sweep gets through: the longest waiting comes first', async () => {
     // 600 an hour are made, and 800 are due.
     const { pass, never, ages } = fleetOf({ scopes: 800 });
     await pass(12, { policy: { ...POLICY, everyMs: HOUR_MS } });
@@ -131,7 +133,7 @@ describe('spec C-19: a fleet that is larger than a sweep', () => {
     expect(ages()[0]).toBeLessThan(2);
   });
 
-  test('one sweep backs up a hundred, and answers that it could go on', async () => {
+  test('one sweep backs up a hundred, and tells that it could go on', async () => {
     const { sweep, state, copies } = fleetOf({ scopes: 150 });
     expect(await sweep()).toMatchObject({ more: true });
     // The directory is one of them.
@@ -140,14 +142,14 @@ describe('spec C-19: a fleet that is larger than a sweep', () => {
     expect(copies.size).toBe(151);
   });
 
-  test('what was never backed up comes before what has only grown old', async () => {
+  test('a scope without a backup comes before one with an old backup', async () => {
     const { ids, sweep, state, copies } = fleetOf({ scopes: 150 });
     for (const id of ids.slice(0, 120)) copies.set(id, [{ id: `bkp_${id}`, atMs: START_MS - 3 * DAY_MS }]);
     await sweep();
     expect(state.begun.slice(1, 31)).toEqual(ids.slice(120));
   });
 
-  test('what has waited for two intervals is told: ten of them, once an hour', async () => {
+  test('units that have waited for two intervals are reported: ten of them, once an hour', async () => {
     const { pass } = fleetOf({ scopes: 1500 });
     const lines = await pass(4, { policy: { ...POLICY, everyMs: HOUR_MS } });
     const late = lines.filter(({ reason }) => reason === 'overdue');
@@ -160,7 +162,7 @@ describe('spec C-19: a fleet that is larger than a sweep', () => {
     });
   });
 
-  test('the directory is told of like anything else', async () => {
+  test('the directory is reported like any other unit', async () => {
     const { pass } = fleetOf({
       scopes: 1,
       fails: (key, nowMs) => (key === 'directory' && nowMs > START_MS ? 'vertical' : null),
@@ -169,7 +171,7 @@ describe('spec C-19: a fleet that is larger than a sweep', () => {
     expect(lines.find(({ reason }) => reason === 'overdue')).toMatchObject({ unit: 'directory' });
   });
 
-  test('what cannot be backed up is told as late too, long after its failures have become rare', async () => {
+  test('a unit that cannot be backed up is reported as overdue too, long after its attempts have become rare', async () => {
     const { ids, pass } = fleetOf({ scopes: 5, fails: (scope) => (scope.endsWith('3') ? 'vertical' : null) });
     const lines = await pass(72);
     const late = lines.filter(({ reason }) => reason === 'overdue').map(({ unit }) => unit);
@@ -178,8 +180,8 @@ describe('spec C-19: a fleet that is larger than a sweep', () => {
   });
 });
 
-describe('spec C-19: what is broken stops nothing else', () => {
-  test('a vertical of which each backup fails: the others are backed up in the same sweep', async () => {
+describe('spec C-19: broken parts do not stop the others', () => {
+  test('a vertical whose backups all fail: the other verticals are backed up in the same sweep', async () => {
     const { sweep, ages, state, never } = fleetOf({
       scopes: 90,
       verticalOf: (i) => (i < 40 ? 'broken' : 'fieldwork'),
@@ -188,12 +190,12 @@ describe('spec C-19: what is broken stops nothing else', () => {
     const { lines } = await sweep();
     expect(never()).toEqual([]);
     expect(ages()[0]).toBeLessThan(1);
-    // Three in a row, and no more of it in this sweep.
+    // Three failures in a row, and no more of this vertical in this sweep.
     expect(lines.filter(({ outcome }) => outcome === 'failed')).toHaveLength(3);
     expect(state.begun.filter((key) => key.startsWith('scp_') && key < 'scp_000040')).toHaveLength(3);
   });
 
-  test('many scopes of one vertical that fail: the others of it are backed up within the day', async () => {
+  test('many failing scopes of one vertical: its other scopes are backed up within the day', async () => {
     const fails = (key: string) =>
       key.startsWith('scp_') && key < 'scp_000060' ? ('vertical' as const) : null;
     const { pass, never, ages } = fleetOf({ scopes: 500, fails });
@@ -217,7 +219,7 @@ describe('spec C-19: what is broken stops nothing else', () => {
   });
 });
 
-test('only what the place itself fails with is its fault', async () => {
+test('only failures of the place itself count as its failures', async () => {
   const { watchStore } = await import('./backup-store.ts');
   const memory = makeMemoryBackups();
   const { store, faults } = watchStore(memory);
@@ -236,5 +238,5 @@ test('only what the place itself fails with is its fault', async () => {
   expect(faults()).toBe(3);
   memory.fault = null;
   await store.put('a', new Response('x').body as ReadableStream<Uint8Array>);
-  expect(memory.kept.get('a')).toBe('x');
+  expect(memory.stored.get('a')).toBe('x');
 });

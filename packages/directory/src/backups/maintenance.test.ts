@@ -1,4 +1,4 @@
-/** The backups that the platform makes by itself: each is audited work of its own, and so is the end of each. */
+/** Scheduled backups: each is audited work of its own, and so is each deletion. */
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
@@ -50,8 +50,8 @@ async function open(policy = POLICY) {
 
 const daysOf = (backups: readonly BackupRecord[]) => backups.map(({ at }) => at.slice(0, 10));
 
-describe('spec C-19, C-31: everything is backed up without anybody asking', () => {
-  test('the directory and each live scope, once in each interval, and never a test scope', async () => {
+describe('spec C-19, C-31: backups are made without an order', () => {
+  test('the directory and each live scope once in each interval, and never a test scope', async () => {
     const { platform, sweep, listed, ofDirectory, acme, scope } = await open();
     const trial = await platform.value<ScopeRecord>('scopes.provision', {
       params: { tenant: acme.id },
@@ -70,7 +70,7 @@ describe('spec C-19, C-31: everything is backed up without anybody asking', () =
     expect(await sweep()).toHaveLength(2);
   });
 
-  test('is long work of the platform itself, in the log under its name and under nobody’s token', async () => {
+  test('each is long work of the platform itself, logged under its name and without a token', async () => {
     const { platform, sweep, scope } = await open();
     await sweep();
     const { items } = await platform.value<{ items: OperationRecord[] }>('operations.list');
@@ -87,7 +87,7 @@ describe('spec C-19, C-31: everything is backed up without anybody asking', () =
     expect(await platform.value('admin-log.verify')).toMatchObject({ firstBad: null });
   });
 
-  test('suspended ones too; of what is archived nothing new is made, and what there is stays', async () => {
+  test('suspended scopes are backed up too; archived ones get nothing new, and their backups stay', async () => {
     const { sweep, pass, listed, setStatus, scope } = await open();
     await setStatus(scope, 'suspended');
     await sweep();
@@ -98,7 +98,7 @@ describe('spec C-19, C-31: everything is backed up without anybody asking', () =
     expect(await listed(scope)).toEqual(before);
   });
 
-  test('nobody comes in from outside as the platform itself', async () => {
+  test('no caller from outside acts as the platform itself', async () => {
     const { platform } = await open();
     const as = { kind: 'system', id: 'backups', name: 'x' } as const;
     expect(await refusal(platform.call('directory-backups.create', { body: {}, as }))).toMatchObject({
@@ -106,7 +106,7 @@ describe('spec C-19, C-31: everything is backed up without anybody asking', () =
     });
   });
 
-  test('a platform that stops meanwhile leaves the work to the next one', async () => {
+  test('a platform that stops meanwhile leaves the work to the next process', async () => {
     const { sweep, backups, stopping, platform, listed, scope } = await open();
     const held = Promise.withResolvers<void>();
     backups.beforePut = async () => {
@@ -122,9 +122,9 @@ describe('spec C-19, C-31: everything is backed up without anybody asking', () =
   });
 });
 
-describe('what has had its time is deleted', () => {
+describe('expired backups are deleted', () => {
   test(
-    'of each the newest of some days and weeks is kept, and what a person ordered for ever',
+    'the newest of some days and weeks is retained, and a backup that a person ordered for ever',
     async () => {
       const { platform, backups, sweep, pass, listed, ofDirectory, scope } = await open({
         ...POLICY,
@@ -138,19 +138,19 @@ describe('what has had its time is deleted', () => {
       await sweep();
       await pass(15);
       // Three days, and the Sunday before this one.
-      const kept = ['2026-12-06', '2026-12-05', '2026-12-04', '2026-11-29'];
-      expect(daysOf(await ofDirectory())).toEqual(kept);
-      expect(daysOf(await listed(scope))).toEqual([...kept, '2026-11-21']);
+      const stored = ['2026-12-06', '2026-12-05', '2026-12-04', '2026-11-29'];
+      expect(daysOf(await ofDirectory())).toEqual(stored);
+      expect(daysOf(await listed(scope))).toEqual([...stored, '2026-11-21']);
       expect((await listed(scope)).at(-1)).toEqual(ordered);
       const addresses = [...(await listed(scope)), ...(await ofDirectory())].map(({ address }) => address);
-      expect([...backups.kept.keys()].sort()).toEqual(addresses.sort());
-      // One pair for a whole sweep, under the name of the platform; none for each copy.
+      expect([...backups.stored.keys()].sort()).toEqual(addresses.sort());
+      // One pair of rows for a whole sweep, under the name of the platform; none for each copy.
       expect(await platform.adminLog({ action: 'scope-backups.delete' })).toEqual([]);
       expect(await platform.adminLog({ action: 'directory-backups.delete' })).toEqual([]);
       const log = await platform.adminLog({ action: 'backups.expire' });
       const intents = log.filter(({ outcome }) => outcome === 'intent');
       const ids = intents.flatMap(({ after }) => [after?.backups].flat());
-      expect(ids).toHaveLength(2 * (16 - kept.length));
+      expect(ids).toHaveLength(2 * (16 - stored.length));
       expect(new Set(ids).size).toBe(ids.length);
       expect(intents.length).toBeLessThan(16);
       expect(log).toHaveLength(2 * intents.length);
@@ -162,7 +162,7 @@ describe('what has had its time is deleted', () => {
   );
 
   test(
-    'while the newest ones fail, the older stay; each failure is a row with its reason',
+    'while the newest backups fail, the older stay; each failure is a row with its reason',
     async () => {
       const { backups, sweep, pass, listed, ofDirectory, scope, platform } = await open();
       await sweep();
@@ -174,7 +174,7 @@ describe('what has had its time is deleted', () => {
         { unit: 'directory', outcome: 'failed', reason: 'unavailable' },
         { unit: scope.id, outcome: 'failed', reason: 'unavailable' },
       ]);
-      // Not again at once.
+      // It is not tried again at once.
       expect(await sweep()).toEqual([]);
       await pass(9);
       expect([await listed(scope), await ofDirectory()]).toEqual(before);
@@ -186,7 +186,7 @@ describe('what has had its time is deleted', () => {
     SLOW_MS,
   );
 
-  test('what cannot be deleted is told, and goes with a later one', async () => {
+  test('a backup that cannot be deleted is reported, and deleted by a later sweep', async () => {
     const { backups, sweep, pass, listed, scope, platform } = await open({
       ...POLICY,
       keepDaily: 1,
@@ -208,10 +208,10 @@ describe('what has had its time is deleted', () => {
     backups.fault = null;
     await pass(1);
     expect(await listed(scope)).toHaveLength(1);
-    expect(backups.kept.size).toBe(2);
+    expect(backups.stored.size).toBe(2);
   });
 
-  test('a crash between the intent and its end is settled by the next sweep, and nothing is listed without bytes', async () => {
+  test('a crash between the intent and its outcome is settled by the next sweep, and no backup is listed without bytes', async () => {
     const { backups, sweep, pass, listed, ofDirectory, scope, platform } = await open({
       ...POLICY,
       keepDaily: 1,
@@ -220,7 +220,7 @@ describe('what has had its time is deleted', () => {
     await sweep();
     const [firstOfDirectory] = await ofDirectory();
     const [first] = await listed(scope);
-    // The process dies when the bytes of one copy are gone.
+    // The process dies after the bytes of one copy were deleted.
     const remove = backups.delete;
     const died = Promise.withResolvers<void>();
     backups.delete = async (address) => {
@@ -235,15 +235,15 @@ describe('what has had its time is deleted', () => {
     expect(await platform.adminLog({ outcome: 'unsettled' })).toMatchObject([
       { action: 'backups.expire', after: { backups: [firstOfDirectory?.id, first?.id] } },
     ]);
-    expect(backups.kept.size).toBe(3);
-    // Until its lease has run out, somebody may still be at it.
+    expect(backups.stored.size).toBe(3);
+    // Until the lease has run out, another process may still be deleting.
     await sweep();
     expect(await listed(scope)).toHaveLength(2);
     platform.clock.ms += HOUR_MS;
     await sweep();
     expect(await listed(scope)).toHaveLength(1);
     expect(await ofDirectory()).toHaveLength(1);
-    expect(backups.kept.size).toBe(2);
+    expect(backups.stored.size).toBe(2);
     const log = await platform.adminLog({ action: 'backups.expire' });
     expect(log).toHaveLength(2);
     expect(log[1]).toMatchObject({
@@ -254,7 +254,7 @@ describe('what has had its time is deleted', () => {
     expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
   });
 
-  test('a scope that was reaped keeps its own for as long as others would, and the one of its end for ever', async () => {
+  test('a reaped scope keeps its scheduled backups as long as others would, and the one of its end for ever', async () => {
     const { sweep, pass, listed, setStatus, scope, platform } = await open({ ...POLICY, keepWeekly: 0 });
     await sweep();
     await setStatus(scope, 'archived');
@@ -270,29 +270,26 @@ describe('what has had its time is deleted', () => {
   test.each([
     [false, []],
     [true, ['reap']],
-  ] as const)(
-    'a tenant that was reaped (backup: %s) leaves none that nobody ordered',
-    async (backup, left) => {
-      const { sweep, listed, scope, acme, platform, backups } = await open();
-      await sweep();
-      const params = { tenant: acme.id };
-      await platform.call('tenants.set-status', { params, body: { status: 'deleting' } });
-      // Nothing new is made on the way.
-      platform.clock.ms += DAY_MS;
-      expect(await sweep()).toMatchObject([{ unit: 'directory' }]);
-      const reap = await platform.finish(platform.call('tenants.reap', { params, body: { backup } }));
-      expect(reap.state).toBe('done');
-      await sweep();
-      expect((await listed(scope)).map(({ origin }) => origin)).toEqual(left);
-      expect([...backups.kept.keys()].filter((address) => address.startsWith('scopes/'))).toHaveLength(
-        left.length,
-      );
-    },
-  );
+  ] as const)('a tenant that was reaped (backup: %s) leaves no scheduled backup', async (backup, left) => {
+    const { sweep, listed, scope, acme, platform, backups } = await open();
+    await sweep();
+    const params = { tenant: acme.id };
+    await platform.call('tenants.set-status', { params, body: { status: 'deleting' } });
+    // No backup is made during the reap.
+    platform.clock.ms += DAY_MS;
+    expect(await sweep()).toMatchObject([{ unit: 'directory' }]);
+    const reap = await platform.finish(platform.call('tenants.reap', { params, body: { backup } }));
+    expect(reap.state).toBe('done');
+    await sweep();
+    expect((await listed(scope)).map(({ origin }) => origin)).toEqual(left);
+    expect([...backups.stored.keys()].filter((address) => address.startsWith('scopes/'))).toHaveLength(
+      left.length,
+    );
+  });
 });
 
 describe('a clock that was ahead', () => {
-  test('stops nothing: what it dated into the future counts for nothing until its day has come', async () => {
+  test('stops nothing: a backup dated into the future does not count until its day has come', async () => {
     const { platform, sweep, pass, listed, ofDirectory, scope } = await open();
     await sweep();
     platform.clock.ms += 60 * DAY_MS;
@@ -311,11 +308,11 @@ describe('a clock that was ahead', () => {
         .toSorted()
         .reverse(),
     ).toEqual(days);
-    // Nor is anything made again and again until then.
+    // Nor are backups repeated until then.
     expect(await sweep()).toEqual([]);
   });
 
-  test('ends nothing of a scope that was reaped', async () => {
+  test('expires nothing of a reaped scope', async () => {
     const { platform, sweep, pass, listed, setStatus, scope } = await open({ ...POLICY, keepWeekly: 0 });
     await sweep();
     await setStatus(scope, 'archived');
@@ -333,7 +330,7 @@ describe('a clock that was ahead', () => {
     expect(await listed(scope)).toEqual([]);
   });
 
-  test('what failed while it was ahead is not put off until then', async () => {
+  test('a failure while it was ahead does not delay the next attempt', async () => {
     const { platform, backups, sweep, scope } = await open();
     platform.clock.ms += 60 * DAY_MS;
     backups.fault = 'put';
@@ -348,8 +345,8 @@ describe('a clock that was ahead', () => {
   });
 });
 
-describe('one that cannot be backed up is in nobody’s way', () => {
-  test('while other work on it is not finished, it is passed over', async () => {
+describe('a scope that cannot be backed up does not hold up others', () => {
+  test('while other work on it is not finished, it is skipped', async () => {
     const { platform, backups, sweep, scope } = await open();
     const held = Promise.withResolvers<void>();
     backups.beforePut = async () => {
@@ -367,7 +364,7 @@ describe('one that cannot be backed up is in nobody’s way', () => {
     expect(await sweep()).toMatchObject([{ unit: scope.id, outcome: 'swept' }]);
   });
 
-  test('where nothing answers for its vertical, it is passed over', async () => {
+  test('where neither a worker nor a host answers for its vertical, it is skipped', async () => {
     const { platform, sweep, scope } = await open();
     platform.reach = 'none';
     expect(await sweep()).toMatchObject([
@@ -389,7 +386,7 @@ describe('one that cannot be backed up is in nobody’s way', () => {
   });
 });
 
-test('without a place for backups nothing is made, and nothing is said', async () => {
+test('without a place for backups nothing is made or reported', async () => {
   const platform = await openPlatform();
   await platform.tenant('acme');
   const sweep = platform.admin.backups.sweep(POLICY, new AbortController().signal);

@@ -53,7 +53,7 @@ export interface BackupMaintenanceDeps extends Omit<ExpiryDeps, 'directory'>, Un
     >;
   /** Null: no backup is made. */
   readonly backups: BackupStore | null;
-  /** How often the place for backups has failed so far. */
+  /** Counts the failures of the place for backups so far. */
   readonly storeFaults: () => number;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
@@ -328,7 +328,7 @@ interface UnitDeps {
   /** Begins long work. */
   readonly begin: (call: AdminCall) => Promise<AdminResult>;
   /** Performs `operations.get`. */
-  readonly follow: (call: AdminCall) => Promise<AdminResult>;
+  readonly waitFor: (call: AdminCall) => Promise<AdminResult>;
   readonly newRequestId: () => string;
 }
 
@@ -372,7 +372,7 @@ async function endOf(deps: UnitDeps, id: string, signal: AbortSignal): Promise<O
   signal.addEventListener('abort', stop, { once: true });
   try {
     while (!signal.aborted) {
-      const looked = deps.follow({
+      const looked = deps.waitFor({
         operation: 'operations.get',
         params: { operation: id },
         query: { wait: '60s' },

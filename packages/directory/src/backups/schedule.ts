@@ -82,7 +82,7 @@ const WEEK_MS = 7 * DAY_MS;
 /** The epoch was a Thursday: the Monday of that week came three days before it. */
 const MONDAY_MS = 3 * DAY_MS;
 
-/** How far apart two moments must be, both after the expiration of a copy, before it is deleted. */
+/** The least time between two moments, both after the expiration of a copy, before it is deleted. */
 const CONFIRMED_MS = 20 * 60 * 60 * 1000;
 
 /**
@@ -102,7 +102,7 @@ export function expiredOf(
   return newestFirst.slice(1).filter((copy) => !retained.has(copy) && copy.atMs <= nowMs - DAY_MS);
 }
 
-/** How long the copies of a reaped scope are retained: as long as the oldest of a living one. */
+/** The retention of the copies of a reaped scope: as long as the oldest of a living one. */
 export function keptAfterReapMs({ keepDaily, keepWeekly }: BackupPolicy): number {
   return Math.max(keepDaily * DAY_MS, keepWeekly * WEEK_MS);
 }

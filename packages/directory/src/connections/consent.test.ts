@@ -1,4 +1,4 @@
-/** Consent rounds against a strict provider in memory: what ends in a connection, and everything that must not. */
+/** Consent rounds against a strict provider in memory: which of them end in a connection, and which must not. */
 
 import { makeKeyring } from '@freehold/store';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { refusal } from '../../test/platform.ts';
 import type { ConnectionRecord } from '../admin-operations.ts';
 
 describe('spec 4.7, C-18: a round', () => {
-  test('ends in a connection: of the vertical by the record, made by the principal, with what was granted', async () => {
+  test('ends in a connection: of the vertical by the record, made by the principal, with the granted scopes', async () => {
     const { platform, rounds, order, begin, provider, tenant, scope } = await openRounds();
     expect(await rounds().requestUrl(order({ ttlSeconds: 60 }))).toEqual({
       url: expect.stringMatching(/^https:\/\/api\.example\.com\/connect\/[\w.-]+$/),
@@ -69,7 +69,7 @@ describe('spec 4.7, C-18: a round', () => {
     expect(plain.cookie).toMatchObject({ secure: false, name: expect.stringMatching(/^fh_connect_/) });
   });
 
-  test('keeps no token in clear: not in the database, in no row of the log, on no way back', async () => {
+  test('keeps no token in clear: not in the database, in no row of the log, in no address', async () => {
     const { platform, connect, provider, begin } = await openRounds();
     await connect();
     const round = await begin();
@@ -82,7 +82,7 @@ describe('spec 4.7, C-18: a round', () => {
       expect(everything).toContain('team calendar');
       expect(provider.tokens).toHaveLength(2);
       for (const secret of [...provider.tokens, cookie]) expect(everything).not.toContain(secret);
-      // Neither the state nor the verifier of the round that is under way.
+      // Neither the state nor the verifier of the running round.
       const { searchParams } = new URL(round.location);
       expect(everything).not.toContain(searchParams.get('state'));
     });
@@ -109,10 +109,15 @@ describe('spec 4.7, C-18: a round', () => {
 
 describe('spec 7.6, D-16: a consent URL is refused', () => {
   test.each([
-    ['a provider that nobody set up', { provider: 'nowhere' }, 400, 'unknown_provider'],
+    ['a provider that is not set up', { provider: 'nowhere' }, 400, 'unknown_provider'],
     ['a provider without a consent round', { provider: 'ledger' }, 400, 'no_consent_round'],
     ['plain http', { returnUrl: `http://${HOSTNAME}/` }, 400, 'return_url_not_https'],
-    ['an address of nobody', { returnUrl: 'https://elsewhere.example.com/' }, 400, 'return_url_unbound'],
+    [
+      'an address that is not bound',
+      { returnUrl: 'https://elsewhere.example.com/' },
+      400,
+      'return_url_unbound',
+    ],
     ['another port', { returnUrl: `https://${HOSTNAME}:444/` }, 400, 'return_url_unbound'],
     ['an address with a password', { returnUrl: `https://a:b@${HOSTNAME}/` }, 400, 'return_url_invalid'],
     [
@@ -147,7 +152,7 @@ describe('spec 7.6, D-16: a consent URL is refused', () => {
     expect(await refusal(rounds().requestUrl(order({ scopeId: theirs.id })))).toMatchObject({ status: 404 });
   });
 
-  test('another vertical’s scope answers exactly as one that is not there, whatever state it is in', async () => {
+  test('another vertical’s scope answers exactly as an unknown one, whatever its state', async () => {
     const { platform, rounds, order, tenant, scope } = await openRounds();
     const nowhere = { scopeId: 'scp_01jd0000000000000000000009' as never };
     const params = { tenant: tenant.id, scope: scope.id };
@@ -164,7 +169,7 @@ describe('spec 7.6, D-16: a consent URL is refused', () => {
       body: { status: 'suspended' },
     });
     await alike();
-    // The application that it belongs to hears what is the matter.
+    // The application that it belongs to is told the reason.
     expect(await refusal(rounds().requestUrl(order()))).toMatchObject({ reason: 'tenant_not_active' });
   });
 
@@ -180,7 +185,7 @@ describe('spec 7.6, D-16: a consent URL is refused', () => {
     });
   });
 
-  test('where nothing could be sealed at the end', async () => {
+  test('where the credential could not be sealed at the end', async () => {
     const { rounds, order } = await openRounds({ keyring: makeKeyring([]) });
     expect(await refusal(rounds().requestUrl(order()))).toMatchObject({ status: 503, reason: 'no_seal_key' });
   });
@@ -210,7 +215,7 @@ describe('spec 4.7: a ticket', () => {
     expect(await refusal(rounds().start(late))).toMatchObject({ status: 409, reason: 'ticket_expired' });
   });
 
-  test('of our own making is told from any other', async () => {
+  test('signed by this directory is told from any other', async () => {
     const { rounds, ticketOf } = await openRounds();
     const elsewhere = await openRounds();
     const ticket = await ticketOf();
@@ -219,7 +224,7 @@ describe('spec 4.7: a ticket', () => {
     await rounds().start(ticket);
   });
 
-  test('leads back at once when the operator took the provider out, and so does an answer', async () => {
+  test('leads back at once when the operator removed the provider, and so does an answer', async () => {
     const { platform, rounds, ticketOf, begin, provider } = await openRounds();
     const ticket = await ticketOf();
     const round = await begin();
@@ -241,14 +246,14 @@ describe('spec 4.7, D-17: the vertical is derived again', () => {
     ['the scope serves another vertical', rewrite('vertical', 'other')],
     ['the scope is suspended', rewrite('status', 'suspended')],
     [
-      'the address belongs to nobody any more',
+      'the address is not bound any more',
       (database: { exec(sql: string): void }) => database.exec("UPDATE hostnames SET status = 'disabled'"),
     ],
     [
       'the tenant is suspended',
       (database: { exec(sql: string): void }) => database.exec("UPDATE tenants SET status = 'suspended'"),
     ],
-  ])('when %s, a ticket is refused, and so is an answer: nobody is sent back', async (_, change) => {
+  ])('when %s, a ticket is refused, and so is an answer: the browser is not sent back', async (_, change) => {
     const { platform, rounds, ticketOf, begin, provider } = await openRounds();
     const ticket = await ticketOf();
     const round = await begin();
@@ -259,7 +264,7 @@ describe('spec 4.7, D-17: the vertical is derived again', () => {
     expect(provider.asked).toEqual([]);
   });
 
-  test('also while the provider is being asked: then its tokens are given back', async () => {
+  test('also while the provider is being asked: then its tokens are revoked', async () => {
     const { platform, begin, provider } = await openRounds();
     const round = await begin();
     provider.fault = (path) => {
@@ -276,7 +281,7 @@ describe('spec 4.7, D-17: the vertical is derived again', () => {
 });
 
 describe('an answer is taken from the browser that began, once', () => {
-  test('a state that nobody was given, none, and two of them', async () => {
+  test('an unknown state, none, and two of them', async () => {
     const { begin, provider } = await openRounds();
     const round = await begin();
     const unknown = { status: 404, reason: 'unknown_round' };
@@ -332,7 +337,7 @@ describe('an answer is taken from the browser that began, once', () => {
   });
 });
 
-describe('what can go wrong at the provider is said to the application in its own address', () => {
+describe('failures at the provider are reported to the application in its own address', () => {
   const status = (code: number) => () => Promise.resolve(new Response('', { status: code }));
   const json = (value: unknown) => () => Promise.resolve(Response.json(value));
 
@@ -423,7 +428,7 @@ describe('what can go wrong at the provider is said to the application in its ow
     expect(platform.incidents).toEqual([]);
   });
 
-  test('what it gave before it failed is revoked', async () => {
+  test('tokens of a round that failed are revoked', async () => {
     const { begin, provider } = await openRounds();
     const round = await begin();
     provider.fault = (path) => (path === '/me' ? Promise.resolve(new Response('', { status: 500 })) : null);
@@ -458,7 +463,7 @@ describe('an account is connected once per tenant, vertical and provider', () =>
     });
   });
 
-  test('in another scope of the tenant: refused, and its tokens are given back', async () => {
+  test('in another scope of the tenant: refused, and the new tokens are revoked', async () => {
     const { platform, connection, connect, tenant, provider } = await openRounds();
     await connection();
     const second = await platform.scope(tenant.id, 'second');
@@ -468,7 +473,7 @@ describe('an account is connected once per tenant, vertical and provider', () =>
     expect(provider.grants.map(({ live }) => live)).toEqual([true, false]);
   });
 
-  test('of another tenant: a connection of its own, of which the first knows nothing', async () => {
+  test('of another tenant: a connection of its own, unknown to the first', async () => {
     const { platform, connection, tenant } = await openRounds();
     const ours = await connection();
     const other = await platform.tenant('other');
@@ -495,7 +500,7 @@ describe('an account is connected once per tenant, vertical and provider', () =>
     const ids = told.map(({ location }) => new URL(location).searchParams.get('connection'));
     expect(new Set(ids).size).toBe(1);
     const params = { tenant: tenant.id, connection: ids[0] };
-    // Whatever came last, what is sealed opens for the connection that it is loaded in.
+    // Whichever came last, the sealed credential opens for the connection that it is loaded in.
     const { secret } = await platform.admin.connections.use(params as never);
     expect(provider.grants.map(({ accessToken }) => accessToken)).toContain(secret);
   });

@@ -21,7 +21,7 @@ import { type ConnectionDeps, expiryOf, type TokenKeeper } from './token-keeper.
 const CONNECT_PATH = '/connect';
 /** 256 bits. */
 const SECRET_BYTES = 32;
-/** How often a slot is tried that another call takes meanwhile. */
+/** The most attempts at a slot that another call takes meanwhile. */
 const SLOT_TRIES = 3;
 
 /** A cookie for the connect routes alone: HttpOnly, SameSite=Lax, host-only. An empty value clears it. */

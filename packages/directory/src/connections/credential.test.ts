@@ -32,7 +32,7 @@ test('a sealed credential opens for its own tenant and connection alone', () => 
     expect(reasonOf(() => vault.open(other, sealed))).toBe('503 credential_unreadable');
 });
 
-test('without a key nothing is sealed, and it is found out before anything is begun', () => {
+test('without a key nothing is sealed, and this shows before work begins', () => {
   expect(reasonOf(() => vaultWith().seal(place, key, null))).toBe('503 no_seal_key');
   expect(reasonOf(() => vaultWith().requireKey())).toBe('503 no_seal_key');
   expect(reasonOf(() => vaultWith(OLD).requireKey())).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What a reap does to connections is logged as the platform's own work, and as nobody else's. */
+/** A reap disconnects connections as the platform's own work: the log names no other actor. */
 import { expect, test } from 'vitest';
 import type { AdminCall } from '../access/actors.ts';
 import type { Effect } from '../lib/effects.ts';
@@ -15,7 +15,7 @@ const CONNECTION = {
 };
 const SCOPE = { id: 'scp_01jd0000000000000000000001', tenantId: 'tnt_1', vertical: 'fieldwork' };
 
-/** Work of which every step is done at once, and the calls that it makes of the effect. */
+/** Work whose steps are all done at once, and the calls that it makes of the effect. */
 function reaping() {
   const calls: AdminCall[] = [];
   const disconnect: Effect = {

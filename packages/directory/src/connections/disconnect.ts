@@ -40,7 +40,7 @@ export interface Disconnecting {
   readonly revision: number;
 }
 
-/** What became of the credential at the provider. */
+/** The fate of the credential at the provider. */
 type Revocation = Extract<ConnectionReason, `revo${string}`>;
 
 export const connectionsDisconnect = adminOperation({

@@ -59,7 +59,7 @@ describe('a credential that is handed out works', () => {
     expect(new Set(used.map(({ secret }) => secret))).toEqual(new Set([provider.grants[0]?.accessToken]));
   });
 
-  test('two processes: the second does not refresh while the first does, and uses what that got', async () => {
+  test('two processes: the second does not refresh while the first does, and uses the new token', async () => {
     const { platform, provider, ref, use } = await openConnected();
     platform.clock.ms += 2 * HOUR_MS;
     // Another process holds the lease.
@@ -69,7 +69,7 @@ describe('a credential that is handed out works', () => {
     provider.asked.length = 0;
     expect(await refusal(use())).toMatchObject({ status: 503, reason: 'refresh_in_progress' });
     expect(provider.asked).toEqual([]);
-    // A process that died with the lease keeps nobody out for longer than it lasts.
+    // A process that died with the lease keeps others out no longer than the lease lasts.
     platform.clock.ms += MINUTE_MS;
     expect((await platform.admin.connections.use(ref)).secret).toBe(provider.grants[0]?.accessToken);
   });
@@ -86,7 +86,7 @@ describe('a credential that is handed out works', () => {
     expect((await use()).secret).toBe(provider.grants[0]?.accessToken);
   });
 
-  test('a client that the provider no longer knows is the operator’s trouble: the connection stays', async () => {
+  test('a client that the provider no longer knows is an incident for the operator: the connection stays', async () => {
     const { platform, provider, use, record } = await openConnected();
     provider.fault = () => Promise.resolve(Response.json({ error: 'invalid_client' }, { status: 401 }));
     platform.clock.ms += 2 * HOUR_MS;
@@ -94,7 +94,7 @@ describe('a credential that is handed out works', () => {
     expect(await record()).toMatchObject({ state: 'active' });
   });
 
-  test('a consent that was withdrawn breaks the connection, once, and it is written down', async () => {
+  test('a consent that was withdrawn breaks the connection, once, with a row of the log', async () => {
     const { platform, provider, use, record, activity, id } = await openConnected();
     for (const grant of provider.grants) grant.live = false;
     platform.clock.ms += 2 * HOUR_MS;
@@ -135,7 +135,7 @@ describe('a credential that is handed out works', () => {
     expect(await use()).toMatchObject({ secret: provider.grants[0]?.accessToken, expiresAtMs: null });
   });
 
-  test('of a tenant that is suspended it is handed out to nobody', async () => {
+  test('of a suspended tenant it is never handed out', async () => {
     const { platform, use, tenant } = await openConnected();
     const set = (status: string) =>
       platform.call('tenants.set-status', { params: { tenant: tenant.id }, body: { status } });
@@ -145,7 +145,7 @@ describe('a credential that is handed out works', () => {
     await use();
   });
 
-  test('of another tenant it is not there', async () => {
+  test('of another tenant it reads as not found', async () => {
     const { platform, id } = await openConnected();
     const other = await platform.tenant('other');
     const stolen = platform.admin.connections.use({ tenant: other.id, connection: id });
@@ -164,7 +164,7 @@ describe('disconnecting what was connected by consent', () => {
     expect(await refusal(use())).toMatchObject({ status: 409 });
   });
 
-  test('a provider that is down holds nobody up: it is disconnected here, and the record says what is left', async () => {
+  test('a provider that is down delays nothing: it is disconnected here, and the record says what is left', async () => {
     const { platform, provider, ref } = await openConnected();
     provider.fault = () => Promise.reject(new TypeError('fetch failed'));
     const { value } = await platform.call('connections.disconnect', { params: ref });
@@ -188,7 +188,7 @@ describe('disconnecting what was connected by consent', () => {
     expect((await disconnect()).value).toMatchObject({ state: 'disconnected', reason: 'revoked' });
   });
 
-  test('while it is being refreshed: what the provider gives then is revoked, and kept nowhere', async () => {
+  test('during a refresh: the new tokens of the provider are revoked, and stored nowhere', async () => {
     const { platform, provider, ref, use } = await openConnected();
     platform.clock.ms += 2 * HOUR_MS;
     provider.fault = (path) => {
@@ -224,7 +224,7 @@ describe('verifying what was connected by consent', () => {
     expect(await activity()).toEqual(['verified', 'refreshed', 'verified', 'connected']);
   });
 
-  test('a consent that was withdrawn: broken, in one row of the log, by whoever asked', async () => {
+  test('a consent that was withdrawn: broken, in one row of the log, whichever caller asked', async () => {
     const { platform, provider, ref } = await openConnected();
     for (const grant of provider.grants) grant.live = false;
     const before = await platform.adminLog();
@@ -234,14 +234,14 @@ describe('verifying what was connected by consent', () => {
     expect(rows).toMatchObject([{ action: 'connections.verify', actor: { id: 'ada' } }]);
   });
 
-  test('an account that is another one now: broken', async () => {
+  test('an account that has changed: broken', async () => {
     const { platform, provider, ref } = await openConnected();
     provider.fault = (path) => (path === '/me' ? Promise.resolve(Response.json({ sub: 'mallory' })) : null);
     const { value } = await platform.call('connections.verify', { params: ref });
     expect(value).toMatchObject({ state: 'broken', reason: 'account_changed' });
   });
 
-  test('where nobody can be asked whose it is, a refresh shows that the consent holds; without either it is a 501', async () => {
+  test('without an identity endpoint a refresh shows that the consent holds; without either it is a 501', async () => {
     const silent = { provider: { identity: undefined } };
     const refreshed = await openConnected(undefined, silent);
     const verified = await refreshed.platform.call('connections.verify', { params: refreshed.ref });
@@ -337,7 +337,7 @@ describe('the sweep (spec 6.4): one line for each connection', () => {
     expect(await record()).toMatchObject({ state: 'broken', reason: 'credential_refused' });
   });
 
-  test('what is sealed under an old key is sealed under the new one', async () => {
+  test('a credential that is sealed under an old key is sealed under the new one', async () => {
     const NEW = 'a newer sealing key of 32 bytes and more';
     const { platform, provider, ref, use } = await openConnected();
     const sealKey = async () =>
@@ -355,7 +355,7 @@ describe('the sweep (spec 6.4): one line for each connection', () => {
     expect(await swept(platform)).toMatchObject([{ outcome: 'skipped', reason: 'not_due' }]);
   });
 
-  test('skips what a provider gave that this platform knows no more', async () => {
+  test('skips connections of a provider that was removed', async () => {
     const { platform, provider } = await openConnected();
     Object.assign(provider.options, { providers: {} });
     await platform.tamper(() => undefined);
@@ -427,13 +427,13 @@ describe('spec 4.4: a connection acts in a scope', () => {
   });
 
   test('and not after it was shut out, broken, disconnected, or its tenant suspended: the gate is passed each time', async () => {
-    const endings = {
+    const ways = {
       not_granted: async ({ platform, ref, scope }: Awaited<ReturnType<typeof openConnected>>) =>
         platform.call('connection-grants.delete', { params: ref, query: { scope: scope.id } }),
       connection_not_live: async ({ platform, ref }: Awaited<ReturnType<typeof openConnected>>) =>
         platform.call('connections.disconnect', { params: ref }),
     };
-    for (const [reason, end] of Object.entries(endings)) {
+    for (const [reason, end] of Object.entries(ways)) {
       const rounds = await openConnected();
       await grant(rounds);
       await invoke(rounds);

@@ -29,7 +29,7 @@ import {
 } from './store.ts';
 import type { ConnectionDeps, TokenKeeper } from './token-keeper.ts';
 
-/** How long one refresher keeps the others out: longer than a provider may take to answer. */
+/** The lease of a refresh: longer than a provider may take to answer. */
 const REFRESH_LEASE_MS = 60_000;
 
 /** The actor of the platform's own changes in the log. */

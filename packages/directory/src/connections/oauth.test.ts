@@ -1,4 +1,4 @@
-/** What is sent to a provider, and how its answers are judged: every answer is a plain value here. */
+/** Requests to providers, and the judgement of their answers: every answer is a plain value here. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { authorizationUrl, processTokenResponse, redeemCode, refreshTokens, revokeToken } from './oauth.ts';
@@ -55,7 +55,7 @@ async function faultOf(call: Promise<unknown> | (() => unknown)): Promise<Provid
   throw new Error('it did not fail');
 }
 
-describe('what is sent', () => {
+describe('the requests', () => {
   test('the authorization request: code, PKCE with S256, state, and the operator’s parameters', () => {
     const verifier = 'v'.repeat(43);
     const url = new URL(
@@ -120,7 +120,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('how a token response is judged', () => {
+describe('the judgement of a token response', () => {
   test.each<[string, object, object]>([
     ['no refresh token', { ...good, refresh_token: undefined }, { refreshToken: null }],
     ['no lifetime', { ...good, expires_in: undefined }, { expiresInMs: null }],
@@ -166,7 +166,7 @@ describe('how a token response is judged', () => {
   });
 });
 
-describe('a provider that is not well', () => {
+describe('a provider that fails', () => {
   test.each<[string, () => Response | Promise<Response>, ProviderFault]>([
     ['is not there', () => Promise.reject(new TypeError('fetch failed')), 'unreachable'],
     ['has trouble', () => new Response('oops', { status: 500 }), 'unreachable'],
@@ -177,7 +177,7 @@ describe('a provider that is not well', () => {
     expect(await faultOf(refreshTokens(provided(answer).access, provider, 'rt'))).toBe(fault);
   });
 
-  test('one that never answers is given up on, also when it does not look at the signal', async () => {
+  test('a provider that never answers is given up on, also with a fetch that ignores the signal', async () => {
     const controller = new AbortController();
     const access: ProviderAccess = {
       deadline: () => controller.signal,
@@ -188,7 +188,7 @@ describe('a provider that is not well', () => {
     expect(await asked).toBe('unreachable');
   });
 
-  test('what it sent is in no message and no cause: a parser would quote it', async () => {
+  test('its answer is in no message and no cause: a parser would quote it', async () => {
     const { access } = provided(() => new Response('{"access_token":"sk_live_secret'));
     const error = await refreshTokens(access, provider, 'rt').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ProviderFailure);
@@ -196,7 +196,7 @@ describe('a provider that is not well', () => {
   });
 });
 
-describe('asking whose credential it is (C-18)', () => {
+describe('asking for the account of a credential (C-18)', () => {
   const ledger: ApiKeyProvider = {
     kind: 'api-key',
     name: 'Ledger',
@@ -222,7 +222,7 @@ describe('asking whose credential it is (C-18)', () => {
     expect(await probeToken(access, probe, 'at')).toEqual({ account: 'ada', accountName: null });
   });
 
-  test('a provider that does not tell whose key it is still says whether it works', async () => {
+  test('a provider that does not name the account still tells whether the key works', async () => {
     const silent = { ...ledger, probe: { ...ledger.probe, tellsAccount: false } };
     const { access } = provided(() => new Response('pong'));
     expect(await probeKey(access, silent, 'key')).toEqual({ account: null, accountName: null });

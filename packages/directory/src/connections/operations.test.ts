@@ -36,7 +36,7 @@ async function openLedger(provider: KeyProvider = makeKeyProvider()) {
 }
 
 describe('connecting with a key', () => {
-  test('asks the provider first, and answers what it said', async () => {
+  test('asks the provider first, and shows its answer', async () => {
     const { made, provider, tenant, scope, platform } = await openLedger();
     expect(await made()).toMatchObject({
       tenant: tenant.id,
@@ -64,7 +64,7 @@ describe('connecting with a key', () => {
   test('a key that the provider refuses is not stored, and nothing is logged', async () => {
     const { create, platform, tenant } = await openLedger();
     const before = await platform.adminLog();
-    expect(await refusal(create({ apiKey: 'key-of-nobody' }))).toMatchObject({
+    expect(await refusal(create({ apiKey: 'key-of-no-account' }))).toMatchObject({
       status: 400,
       code: 'validation_failed',
       reason: 'credential_refused',
@@ -100,8 +100,8 @@ describe('connecting with a key', () => {
     ['a key with a line break', { apiKey: 'key-of-ada-1\r\nx: y' }, 400, undefined],
     ['a key with a space', { apiKey: 'key of ada 1' }, 400, undefined],
     ['a name with a control character', { subjectRef: 'a\u0000b' }, 400, undefined],
-    ['a field that nobody declared', { secret: 'x' }, 400, undefined],
-  ])('%s is refused, and nobody is asked', async (_, body, status, reason) => {
+    ['a field that is not declared', { secret: 'x' }, 400, undefined],
+  ])('%s is refused, and the provider is not asked', async (_, body, status, reason) => {
     const { create, provider } = await openLedger();
     expect(await refusal(create(body))).toMatchObject({ status, reason });
     expect(provider.asked).toEqual([]);
@@ -121,7 +121,7 @@ describe('connecting with a key', () => {
     const listed = ({ platform, tenant }: Awaited<ReturnType<typeof openLedger>>) =>
       platform.value('connections.list', { params: { tenant: tenant.id } });
 
-    test('is refused, and nobody is asked', async () => {
+    test('is refused, and the provider is not asked', async () => {
       const ledger = await openLedger();
       await suspend(ledger);
       expect(await refusal(ledger.create())).toMatchObject({ status: 409, code: 'invalid_transition' });
@@ -150,7 +150,7 @@ describe('connecting with a key', () => {
     expect(await credential(id)).toEqual(before);
   });
 
-  test('the log, which is never swept, names no account: it may be a person’s', async () => {
+  test('the log, which is kept for ever, names no account: it may identify a person', async () => {
     const { made, on, platform } = await openLedger();
     const { id } = await made();
     await on(id, 'connections.verify');
@@ -161,7 +161,7 @@ describe('connecting with a key', () => {
     expect(logged).not.toMatch(/ada-1|The books/);
   });
 
-  test('where the provider does not tell whose key it is, each scope has its own name for it', async () => {
+  test('where the provider does not name the account, each scope has its own name for it', async () => {
     const provider = makeKeyProvider();
     Object.assign(provider.options.providers?.ledger ?? {}, {
       probe: { endpoint: 'https://ledger.example/me', tellsAccount: false },
@@ -184,7 +184,7 @@ describe('connecting with a key', () => {
     expect(items).toHaveLength(1);
   });
 
-  test('a replay answers what was made and asks nobody; the same key with another input is refused', async () => {
+  test('a replay gives the first answer and asks no provider; the same key with another input is refused', async () => {
     const { create, provider } = await openLedger();
     const first = await create({}, { key: 'k' });
     provider.fault = () => Promise.reject(new TypeError('fetch failed'));
@@ -245,7 +245,7 @@ describe('the credential (C-18: it says which one is loaded and reveals nothing)
       after: { fingerprint: (rotated.value as ConnectionCredentialRecord).fingerprint },
     });
     expect(await kinds(id)).toEqual(['rotated', 'connected']);
-    // Whoever loaded the key that it works with now answers for it.
+    // The actor that loaded the present key is named as its creator.
     await on(id, 'connections.rotate', { body: { apiKey }, as: SERVICE });
     expect((await on(id, 'connections.get')).value).toMatchObject({ createdBy: SERVICE.id });
     const stale = on(id, 'connections.rotate', { body: { apiKey }, ifMatch: etag });
@@ -255,7 +255,7 @@ describe('the credential (C-18: it says which one is loaded and reveals nothing)
 
   test.each([
     ['of another account', 'key-of-bob-1', 409, 'other_account'],
-    ['that the provider refuses', 'key-of-nobody', 400, 'credential_refused'],
+    ['that the provider refuses', 'key-of-no-account', 400, 'credential_refused'],
   ])('is not replaced by a key %s', async (_, apiKey, status, reason) => {
     const { made, on, credential } = await openLedger();
     const { id } = await made();
@@ -267,7 +267,7 @@ describe('the credential (C-18: it says which one is loaded and reveals nothing)
     expect(await credential(id)).toEqual(before);
   });
 
-  test('another tenant’s is not there, whoever asks under the wrong tenant', async () => {
+  test('another tenant’s reads as not found, also under the wrong tenant', async () => {
     const { made, platform } = await openLedger();
     const { id } = await made();
     const other = await platform.tenant('other');
@@ -288,7 +288,7 @@ describe('asking the provider again', () => {
     expect(await kinds(id)).toEqual(['verified', 'connected']);
   });
 
-  test('a key that was withdrawn: broken, used by nobody, until a good one is loaded', async () => {
+  test('a key that was withdrawn: broken, and not used until a good one is loaded', async () => {
     const { made, on, platform, provider, tenant, kinds } = await openLedger();
     const { id } = await made();
     provider.withdrawn.add(KEY);
@@ -309,7 +309,7 @@ describe('asking the provider again', () => {
     expect(await kinds(id)).toEqual(['rotated', 'broken', 'connected']);
   });
 
-  test('a key that now belongs to somebody else: broken', async () => {
+  test('a key that now belongs to another account: broken', async () => {
     const { made, on, provider } = await openLedger();
     const { id } = await made();
     provider.fault = async () => Response.json({ account: { id: 'mallory-1' } });
@@ -319,7 +319,7 @@ describe('asking the provider again', () => {
     });
   });
 
-  test('a verdict about a key that was replaced while the provider was asked is about nothing', async () => {
+  test('a verdict about a key that was replaced meanwhile does not count', async () => {
     const { made, on, provider } = await openLedger();
     const { id } = await made();
     provider.fault = async () => {
@@ -342,7 +342,7 @@ describe('asking the provider again', () => {
     expect((await on(before.id, 'connections.get')).value).toEqual(before);
   });
 
-  test('a key that was sealed under a sealing key that is gone: 503, and the connection stays', async () => {
+  test('a key whose sealing key is gone: 503, and the connection stays', async () => {
     const provider = makeKeyProvider();
     const { made, on, platform } = await openLedger(provider);
     const before = await made();
@@ -355,7 +355,7 @@ describe('asking the provider again', () => {
     expect((await on(before.id, 'connections.get')).value).toEqual(before);
   });
 
-  test('a credential copied over another’s row opens for nobody', async () => {
+  test('a credential copied over another’s row does not open', async () => {
     const { made, on, platform } = await openLedger();
     const [ours, theirs] = [await made(), await made({ apiKey: 'key-of-bob-1' })];
     await platform.tamper((database) => {
@@ -442,7 +442,7 @@ describe('spec C-18: where it may act', () => {
     expect(await grants(ledger, two.id)).toMatchObject([{ connection: two.id }]);
   });
 
-  test('ends in the one scope that it is shut out of, as the story of the connection tells', async () => {
+  test('ends in the one scope that it is shut out of, as its activity shows', async () => {
     const ledger = await openLedger();
     const { platform, tenant, scope, on, kinds } = ledger;
     const second = await platform.scope(tenant.id, 'second');
@@ -537,7 +537,7 @@ test('activity keeps the last 500 entries of a connection', async () => {
   });
 });
 
-test('a platform without providers connects nobody, and says so', async () => {
+test('a platform without providers connects no account, and says so', async () => {
   const platform = await openPlatform();
   const tenant = await platform.tenant('acme');
   const scope = await platform.scope(tenant.id);

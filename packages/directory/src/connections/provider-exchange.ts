@@ -28,7 +28,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** How long a provider may take: a browser waits meanwhile. */
+/** The most time that a provider may take: a browser waits meanwhile. */
 const PROVIDER_TIMEOUT_MS = 10_000;
 /** The largest answer that is read: tokens are some kilobytes. */
 const ANSWER_BYTES_MAX = 256 * 1024;

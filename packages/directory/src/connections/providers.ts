@@ -126,7 +126,7 @@ export interface OAuthProvider {
   readonly clientId: string;
   /** Absent: a public client, which proves itself by PKCE alone. */
   readonly clientSecret?: string | undefined;
-  /** How the secret travels. Default `client_secret_basic`. */
+  /** The way in which the secret is sent. Default `client_secret_basic`. */
   readonly clientAuth?: 'client_secret_basic' | 'client_secret_post' | undefined;
   /** The provider's issuer identifier. Set it where the provider sends `iss` (RFC 9207): it is then required. */
   readonly issuer?: string | undefined;

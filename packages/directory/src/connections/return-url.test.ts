@@ -22,7 +22,7 @@ describe('spec 7.6, D-16: addresses to come back to', () => {
     ['HTTPS://ACME.example.com', production],
     ['http://acme.localhost:8787/settings', development],
     ['https://acme.example.com:8443/', (hostname: string) => `https://${hostname}:8443`],
-    // What is in front may end TLS although the platform itself does not.
+    // A proxy in front may end TLS although the platform itself does not.
     ['https://acme.example.com/', development],
   ])('%s is taken', (text, originOf) => {
     expect(refusalOf(text, originOf)).toBeNull();

@@ -13,7 +13,7 @@ import { loadHostname } from '../hostnames/store.ts';
 import { requireActiveScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
 
-/** How long the person may take at the provider: the longest validity of a consent URL. */
+/** The most time that the person may take at the provider: the longest validity of a consent URL. */
 export const CONSENT_TTL_MS = 15 * 60 * 1000;
 /** 256 bits: the strength of the HMAC that it keys. */
 const TICKET_KEY_BYTES = 32;
@@ -161,9 +161,9 @@ export interface RoundRow extends TicketClaims {
   readonly endedAtMs: number | null;
 }
 
-/** How long an ended round is remembered, to tell a repeated answer from an unknown one. */
+/** Ended rounds are remembered for this long, to tell a repeated answer from an unknown one. */
 const REMEMBERED_MS = 24 * 60 * 60 * 1000;
-/** How many old rounds one start deletes, so that no start pays for many. */
+/** The most old rounds that one start deletes, so that no start pays for many. */
 const CLEARED_PER_START = 16;
 
 const COLUMNS = `id, state_hash AS stateHash, tenant, scope, vertical, provider, created_by AS createdBy,

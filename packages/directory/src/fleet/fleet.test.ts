@@ -1,4 +1,4 @@
-/** Spec C-04, C-09: the fleet is migrated in waves, and what became of it is counted per version. */
+/** Spec C-04, C-09: the fleet is migrated in waves, and the results are counted per version. */
 
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError, problemDocument } from '@freehold/contracts';
@@ -164,7 +164,7 @@ test('a scope that is bound to a version is counted and migrated under that one,
     { version: '1.0.0', applied: 1 },
     { version: '2.0.0', applied: 1, pending: 0, failed: 0 },
   ]);
-  // What was done for its own version says nothing about prod's.
+  // The record of its own version says nothing about that of prod.
   await bind({ channel: 'prod' });
   expect(await counts(platform)).toMatchObject([{ version: '1.0.0', applied: 1, pending: 1 }]);
 });
@@ -189,7 +189,7 @@ test('spec C-09: counting writes no row of the access log, and a builder counts 
   expect(await refusal(wave)).toMatchObject({ status: 403, reason: 'staff_only' });
 });
 
-test('which verticals are in use is read from one to the next in the index, and not scope by scope', () => {
+test('the verticals in use are read by jumps in the index, and not scope by scope', () => {
   const database = new DatabaseSync(':memory:');
   for (const { migrations } of directoryUnit.migrations) for (const { sql } of migrations) database.exec(sql);
   const plan = database

@@ -1,4 +1,4 @@
-/** Which scopes a migration of the fleet goes over, and how much of its failures is shown (requirement C-04). */
+/** The scopes of a migration of the fleet, and the failures that are shown (requirement C-04). */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';
@@ -22,7 +22,7 @@ const counts = async (platform: Platform, query = {}) =>
 const run = (platform: Platform, body: Record<string, unknown> = {}) =>
   platform.finish(platform.call('fleet-migrations.run', { body }));
 
-/** Makes these the scopes of a vertical that nobody answers for. */
+/** Moves these scopes to a vertical without a worker or a host. */
 const giveAway = (platform: Platform, scopes: readonly ScopeRecord[]) =>
   platform.tamper((database) => {
     for (const { id } of scopes)

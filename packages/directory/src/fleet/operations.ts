@@ -32,7 +32,7 @@ import { askScope } from '../verticals/client.ts';
 const WAVE_MAX = 100;
 const WAVE_DEFAULT = 10;
 const FAILURES_SHOWN = 10;
-/** How long a scope may take over all its migrations. */
+/** The most time that a scope may take over all its migrations. */
 const MIGRATE_TIMEOUT_MS = 10 * 60 * 1000;
 
 export const fleetMigrations = adminOperation({

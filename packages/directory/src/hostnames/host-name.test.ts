@@ -1,4 +1,4 @@
-/** What is a host name, and whose it is to give out. */
+/** Parsing host names, and names that the platform gives out itself. */
 import { describe, expect, test } from 'vitest';
 import { isPlatformGiven, parseHostname } from './host-name.ts';
 

@@ -1,4 +1,4 @@
-/** A name that somebody held before still leads here, perhaps: only DNS tells whose it is now (requirement C-17). */
+/** A name with a former holder may still lead here: only DNS tells whose it is now (requirement C-17). */
 import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
@@ -148,7 +148,7 @@ test('a tenant verifies no more than 60 times in ten minutes, whatever the names
   expect((await look('other.example')).status).toBe(200);
 });
 
-test('a name that came to somebody else while it was looked at is theirs: their record was not looked for', async () => {
+test('a name that got another holder during the look-ups stays with it: its record was not looked for', async () => {
   const { platform, world, ours, theirs, verify, claim, publish, unbind } = await open();
   const gamma = await platform.scope((await platform.tenant('gamma')).id);
   // Ours is proven, its record goes, and is known to be gone: then others may claim the name.

@@ -39,7 +39,7 @@ export interface HostnameProbes {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** How long all look-ups of one check may take together: they run side by side. */
+/** The most time for all look-ups of one check, which run side by side. */
 const CHECK_TIMEOUT_MS = 10_000;
 /** The document has 64 characters; a longer one is another. */
 const DOCUMENT_BYTES_MAX = 1_024;

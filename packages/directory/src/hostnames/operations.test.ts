@@ -49,7 +49,7 @@ describe('spec C-17: binding', () => {
     expect(await platform.adminLog()).toEqual(rows);
   });
 
-  test('a name that is bound elsewhere is a conflict that tells nothing about whom', async () => {
+  test('a name that is bound elsewhere is a conflict that does not tell whose it is', async () => {
     const { platform, scope } = await openWithScope({ reservedHostnames: ['console.localhost'] });
     const other = await platform.scope((await platform.tenant('beta')).id);
     const sibling = await platform.scope(scope.tenant, 'second');
@@ -107,7 +107,7 @@ describe('spec C-17: binding', () => {
       expect((await bind(platform, scope, free)).status).toBe(201);
   });
 
-  test('staff have to say whose scope it is', async () => {
+  test('staff have to name the tenant of the scope', async () => {
     const { platform, scope } = await openWithScope();
     const body = { hostname: 'acme.localhost', scope: scope.id };
     expect(await refusal(platform.call('hostnames.bind', { body }))).toMatchObject({ status: 400 });
@@ -169,9 +169,9 @@ describe('spec C-17: status', () => {
     expect((await switchTo(platform, 'bank.example.org', 'active', builder)).status).toBe(200);
   });
 
-  test('an unknown name is not there', async () => {
+  test('an unknown name reads as not found', async () => {
     const { platform } = await openWithScope();
-    expect(await refusal(switchTo(platform, 'nobody.example.org', 'active'))).toMatchObject({ status: 404 });
+    expect(await refusal(switchTo(platform, 'unknown.example.org', 'active'))).toMatchObject({ status: 404 });
   });
 });
 
@@ -291,7 +291,7 @@ describe("the router's map", () => {
   });
 });
 
-test('spec C-17: what else leads to a scope, when a name is unbound, is its other names in use', async () => {
+test('spec C-17: the plan of an unbinding counts the other names in use of the scope', async () => {
   const { platform, scope } = await openWithScope();
   for (const name of ['acme.localhost', 'pending.example.org', 'off.localhost', 'more.localhost'])
     await bind(platform, scope, name);

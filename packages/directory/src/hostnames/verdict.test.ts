@@ -1,4 +1,4 @@
-/** What look-ups prove, judged by itself. */
+/** The judgement of look-ups, by itself. */
 import { describe, expect, test } from 'vitest';
 import type { DnsCheck, HttpCheck } from '../declarations/hostnames.ts';
 import { type ClaimSituation, type Evidence, judgeClaim } from './verdict.ts';
@@ -27,15 +27,15 @@ const evidence = (byDns: boolean, holderPresent: boolean | null = null): Evidenc
   holderPresent,
 });
 
-test('the document proves a name that nobody else claims, holds or ever held', () => {
+test('the document proves a name that no other tenant claims, holds or ever held', () => {
   expect(judgeClaim(free, evidence(false))).toEqual({ proven: 'http', takesOver: false });
 });
 
 describe('the document does not prove a name', () => {
   const situations: [string, Partial<ClaimSituation>][] = [
-    ['that somebody else claims', { isContested: true }],
-    ['that somebody else held before', { wasHeldByOther: true }],
-    ['that somebody else holds by the document', { holder: { method: 'http' } }],
+    ['that another tenant claims', { isContested: true }],
+    ['that another tenant held before', { wasHeldByOther: true }],
+    ['that another tenant holds by the document', { holder: { method: 'http' } }],
   ];
   test.each(situations)('%s; a record does', (_, situation) => {
     const at = { ...free, ...situation };

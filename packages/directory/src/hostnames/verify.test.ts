@@ -1,4 +1,4 @@
-/** Proving a host name: what counts, who wins, and what happens to the others. */
+/** Proving a host name: which proofs count, and which tenant gets a contested name. */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
@@ -63,7 +63,7 @@ describe('spec C-17: the challenge', () => {
     expect(await list(platform, { tenant: ours.tenant })).toEqual([bound]);
   });
 
-  test('is answered at the name while it is bound, to whoever asks for it, and nothing else is', async () => {
+  test('is answered at the name while it is bound, to any client, and no other document is', async () => {
     const { platform, ours } = await openFixture();
     const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
     const ask = (at: string, init = {}) => platform.admin.hostnames.answerChallenge(new Request(at, init));
@@ -78,7 +78,7 @@ describe('spec C-17: the challenge', () => {
     expect(await ask(url)).toBeNull();
   });
 
-  test('is answered also after a look that failed, so that the next one can succeed', async () => {
+  test('is answered also after a failed verification, so that the next one can succeed', async () => {
     const { platform, ours, verify } = await openFixture();
     const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
     expect((await verify(ours)).hostname.status).toBe('failed');
@@ -119,7 +119,7 @@ describe('spec C-17: verification', () => {
     ]);
   });
 
-  test('while it is looked at, the name is verifying and not served', async () => {
+  test('during the look-ups the name is verifying and not served', async () => {
     const { platform, world, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     const seen: unknown[] = [];
@@ -130,7 +130,7 @@ describe('spec C-17: verification', () => {
     expect(seen).toEqual(['verifying', []]);
   });
 
-  test('the document at the name proves it too, and an address that echoes what it is asked for does not', async () => {
+  test('the document at the name proves it too, and a server that echoes the requested address does not', async () => {
     const { platform, world, ours, verify, serve } = await openFixture();
     const bound = await platform.hostname(ours, NAME);
     const { url } = challenge(bound).http;
@@ -151,7 +151,7 @@ describe('spec C-17: verification', () => {
     ],
     ['a 404', new Response('no', { status: 404 }), 'record_missing'],
     ['a 503', new Response('later', { status: 503 }), 'lookup_failed'],
-    ['nobody', new TypeError('refused'), 'lookup_failed'],
+    ['no server', new TypeError('refused'), 'lookup_failed'],
   ] as const)('%s at the address proves nothing', async (_, page, reason) => {
     const { platform, world, ours, verify } = await openFixture();
     world.pages.set(challenge(await platform.hostname(ours, NAME)).http.url, page);
@@ -159,7 +159,7 @@ describe('spec C-17: verification', () => {
     expect(answered).toMatchObject({ verified: false, reason, hostname: { status: 'failed' } });
   });
 
-  test('a look that broke off leaves the name failed, and not verifying for ever', async () => {
+  test('a verification that broke off leaves the name failed, and not verifying for ever', async () => {
     const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     Object.assign(world.probes.resolver, {
@@ -185,7 +185,7 @@ describe('spec C-17: verification', () => {
     });
   });
 
-  test('what is shown of the records that were found has an end', async () => {
+  test('the observed records are shown up to a limit', async () => {
     const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     world.txt.set(`_freehold-challenge.${NAME}`, new Array(30).fill('x'.repeat(400)));
@@ -195,7 +195,7 @@ describe('spec C-17: verification', () => {
     expect(checks[0]?.observed).toEqual(new Array(20).fill('x'.repeat(255)));
   });
 
-  test('a look whose end nobody knows is settled by the next one at the same name, and by no other', async () => {
+  test('a verification without a known outcome is settled by the next one of the same name, and by no other', async () => {
     const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     await platform.hostname(ours, 'other.example');
@@ -215,7 +215,7 @@ describe('spec C-17: verification', () => {
     expect(await unsettled()).toEqual([]);
   });
 
-  test('the document is asked for at the name alone: nobody is followed to another address', async () => {
+  test('the document is asked for at the name alone: no redirect is followed', async () => {
     const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const { fetch } = world.probes;
@@ -230,7 +230,7 @@ describe('spec C-17: verification', () => {
     expect(asked).toEqual(['manual']);
   });
 
-  test('name servers that say nothing are told from a record that is not there', async () => {
+  test('name servers that do not answer are told from a record that is not there', async () => {
     const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const reasons: (string | null)[] = [];
@@ -241,7 +241,7 @@ describe('spec C-17: verification', () => {
     expect(reasons).toEqual(['record_missing', 'record_missing', 'lookup_failed', 'lookup_failed']);
   });
 
-  test('a name server that never answers holds nobody up', async () => {
+  test('a name server that never answers does not block the verification', async () => {
     const world = makeHostnameWorld();
     const gone = AbortSignal.abort();
     const platform = await openPlatform({
@@ -252,7 +252,7 @@ describe('spec C-17: verification', () => {
       deadline: () => gone,
     });
     const scope = await platform.scope((await platform.tenant('acme')).id).catch(() => null);
-    // Provisioning is cut short by the same deadline; the scope is there all the same.
+    // Provisioning is cut short by the same deadline; the scope exists all the same.
     const [found] = (await platform.value<{ items: ScopeRecord[] }>('scopes.fleet')).items;
     const ours = scope ?? found ?? expect.fail('there is no scope');
     await platform.hostname(ours, NAME);
@@ -260,7 +260,7 @@ describe('spec C-17: verification', () => {
     expect(answered).toMatchObject({ verified: false, reason: 'lookup_failed' });
   });
 
-  test('eleven looks in ten minutes are one too many, and ten minutes later there are more', async () => {
+  test('eleven verifications in ten minutes are one too many, and ten minutes later there are more', async () => {
     const { platform, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     for (let i = 0; i < 10; i++) await verify(ours);
@@ -273,7 +273,7 @@ describe('spec C-17: verification', () => {
     expect((await verify(ours)).reason).toBe('record_missing');
   });
 
-  test('looks that a clock counted which was ahead keep nobody out when it is right again', async () => {
+  test('verifications counted by a clock that was ahead do not block when it is right again', async () => {
     const { platform, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const right = platform.clock.ms;
@@ -290,7 +290,7 @@ describe('spec C-17: verification', () => {
     });
   });
 
-  test('a platform that looks nothing up is 501, and staff can still vouch', async () => {
+  test('a platform without look-ups is 501, and staff can still vouch', async () => {
     const platform = await openPlatform();
     const scope = await platform.scope((await platform.tenant('acme')).id);
     await platform.hostname(scope, NAME);
@@ -319,7 +319,7 @@ describe('spec C-17: verification', () => {
     expect(await platform.admin.routes()).toHaveLength(1);
   });
 
-  test('a builder verifies its own name; another tenant’s is not there', async () => {
+  test('a builder verifies its own name; another tenant’s reads as not found', async () => {
     const { platform, ours, theirs, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     const call = (as: ScopeRecord) =>
@@ -348,8 +348,8 @@ describe('spec C-17: verification', () => {
   });
 });
 
-describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
-  test('two tenants claim one name; whoever proves it has it, and the other one does not', async () => {
+describe('spec C-17: a claim without a proof keeps no other tenant out', () => {
+  test('two tenants claim one name; the one that proves it has it, and the other does not', async () => {
     const { platform, ours, theirs, verify, publish } = await openFixture();
     await platform.hostname(theirs, NAME);
     const bound = await platform.hostname(ours, NAME);
@@ -395,7 +395,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
     expect((await verify(ours)).verified).toBe(true);
   });
 
-  test('to unbind a claim takes nothing off the air, though the name is served for whoever holds it', async () => {
+  test('unbinding a claim does not stop the name, which is served for its holder', async () => {
     const { platform, ours, theirs, verify, serve } = await openFixture();
     serve(await platform.hostname(ours, NAME));
     await verify(ours);
@@ -408,7 +408,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
     expect([(await plan(ours)).serves, (await plan(theirs)).serves]).toEqual([true, false]);
   });
 
-  test('a record takes the name over from somebody who had the document only', async () => {
+  test('a record takes the name over from a holder that had the document only', async () => {
     const { platform, ours, theirs, verify, serve, publish } = await openFixture();
     serve(await platform.hostname(theirs, NAME));
     expect((await verify(theirs)).verified).toBe(true);
@@ -422,7 +422,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
     expect((await platform.adminLog()).at(-1)).toMatchObject({ after: { takenFrom: theirs.tenant } });
   });
 
-  test('a name that a record proved is taken, and can be had when that record is gone', async () => {
+  test('a name that a record proved is taken, and becomes free when that record is gone', async () => {
     const { platform, ours, theirs, verify, publish } = await openFixture();
     const before = await platform.hostname(theirs, NAME);
     publish(before);
@@ -437,7 +437,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
     expect((await verify(ours)).verified).toBe(true);
   });
 
-  test('what staff vouched for is nobody else’s to prove', async () => {
+  test('a name that staff vouched for cannot be proven by another tenant', async () => {
     const { platform, ours, theirs, verify, publish } = await openFixture();
     const owner = await platform.hostname(ours, NAME);
     await platform.hostname(theirs, NAME);
@@ -455,7 +455,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 });
 
-describe('spec C-17: names in use are looked at again', () => {
+describe('spec C-17: names in use are checked again', () => {
   async function openActive() {
     const fixture = await openFixture();
     const bound = await fixture.platform.hostname(fixture.ours, NAME);
@@ -497,7 +497,7 @@ describe('spec C-17: names in use are looked at again', () => {
     ]);
   });
 
-  test('the look goes on behind a page of names, and what it finds is another version of the name', async () => {
+  test('the recheck reads page by page, and its finding makes a new version of the name', async () => {
     const { platform, world, ours, publish, sweep } = await openActive();
     const [before] = await list(platform, { status: 'active' });
     for (let i = 0; i < 55; i++) await platform.hostname(ours, `a${i}.localhost`);
@@ -511,14 +511,14 @@ describe('spec C-17: names in use are looked at again', () => {
     expect(after?.etag).not.toBe(before?.etag);
   });
 
-  test('name servers that say nothing change nothing', async () => {
+  test('name servers that do not answer change nothing', async () => {
     const { platform, world, sweep } = await openActive();
     world.txt.set(`_freehold-challenge.${NAME}`, 'servfail');
     expect(await sweep()).toMatchObject({ units: 1, failed: 1 });
     expect(await list(platform)).toMatchObject([{ status: 'active', verification: { missingSince: null } }]);
   });
 
-  test('only what a record proved is looked for', async () => {
+  test('only names that a record proved are looked up', async () => {
     const { platform, world, ours, sweep } = await openActive();
     await platform.hostname(ours, 'acme.localhost');
     await platform.hostname(ours, 'vouched.example');
@@ -528,7 +528,7 @@ describe('spec C-17: names in use are looked at again', () => {
     expect(world.asked).toEqual([`TXT _freehold-challenge.${NAME}`]);
   });
 
-  test('the proof by a record is never exchanged for the weaker one by the document', async () => {
+  test('the proof by a record is never replaced by the weaker one by the document', async () => {
     const { ours, verify, publish, serve, bound } = await openActive();
     publish();
     serve(bound);
@@ -537,7 +537,7 @@ describe('spec C-17: names in use are looked at again', () => {
     expect(await verify(ours, { method: 'http' })).toMatchObject(stays);
   });
 
-  test('a name in use that was looked at is another version than the one that was seen meanwhile', async () => {
+  test('a recheck makes a new version of a name, so that an older tag is refused', async () => {
     const { platform, world, ours, verify } = await openActive();
     const tags: (string | undefined)[] = [];
     const see = async () => {
@@ -551,7 +551,7 @@ describe('spec C-17: names in use are looked at again', () => {
     expect(hostname.etag).toBe(tags[2]);
   });
 
-  test('verifying an active name says how it is, and keeps it active', async () => {
+  test('verifying an active name shows its state, and keeps it active', async () => {
     const { ours, verify, publish, bound } = await openActive();
     publish();
     expect(await verify(ours, { method: 'dns' })).toMatchObject({
@@ -582,7 +582,7 @@ describe('spec C-17: unbinding', () => {
     expect((await verify(ours)).reason).toBe('record_wrong');
   });
 
-  test('a name that goes while it is looked at stays gone', async () => {
+  test('a name that is unbound during the look-ups stays gone', async () => {
     const { platform, world, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     world.meanwhile = async () => {
@@ -595,7 +595,7 @@ describe('spec C-17: unbinding', () => {
     });
   });
 
-  test('a name that is bound anew while it is looked at is not proven by the record of the claim before', async () => {
+  test('a name that is bound anew during the look-ups is not proven by the record of the earlier claim', async () => {
     const { platform, world, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     let isAnew = false;
@@ -611,7 +611,7 @@ describe('spec C-17: unbinding', () => {
     expect(await platform.admin.routes()).toEqual([]);
   });
 
-  test('a builder unbinds its own; another tenant’s is not there', async () => {
+  test('a builder unbinds its own; another tenant’s reads as not found', async () => {
     const { platform, ours, theirs } = await openFixture();
     await platform.hostname(ours, NAME);
     const unbind = (scope: ScopeRecord) =>

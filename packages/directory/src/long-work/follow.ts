@@ -18,9 +18,9 @@ interface FollowDeps {
   readonly sleep: Sleep;
 }
 
-export interface Follow {
+export interface Follower {
   /** Performs `operations.get`: with `wait`, and with events where the call asks for them. */
-  follow(call: AdminCall): Promise<AdminResult>;
+  waitFor(call: AdminCall): Promise<AdminResult>;
   /** The events of work, read with the rights of `call`. */
   events(call: AdminCall, id: string): ReadableStream<OperationEvent>;
   /** Wakes the followers of this work. */
@@ -33,7 +33,7 @@ const SPACING_MS = 100;
 /** Silence after which a heartbeat keeps proxies from closing the line. */
 const HEARTBEAT_POLLS = 15;
 
-export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
+export function makeFollower({ read, live, sleep }: FollowDeps): Follower {
   const listeners = new Map<string, Set<() => void>>();
   /** Counts all changes, so that none is missed between a look and the wait after it. */
   let changes = 0;
@@ -82,7 +82,7 @@ export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
     }
   };
 
-  const events: Follow['events'] = (call, id) => {
+  const events: Follower['events'] = (call, id) => {
     let shown: string | null = null;
     let silent = 0;
     const closed = new AbortController();
@@ -115,7 +115,7 @@ export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
   };
 
   return {
-    follow: async (call) => {
+    waitFor: async (call) => {
       const { params, query } = call as unknown as CallOf<typeof operationsGet>;
       if (call.events)
         return { ...(await look(call, params.operation)), events: events(call, params.operation) };

@@ -1,4 +1,4 @@
-/** Long work as its callers meet it: accepted, followed, cancelled, taken up again (design: control-plane, "Long work"). */
+/** Long work as its callers see it: accepted, watched, cancelled, resumed (design: control-plane, "Long work"). */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
@@ -62,16 +62,16 @@ test('is accepted with 202 and an intent, and ends with an outcome and its resul
   expect(accepted.head?.sequence).toBe(log[0]?.sequence);
 });
 
-test('a replay with the same idempotency key is the same operation, as it is by then, and nothing is done twice', async () => {
+test('a replay with the same idempotency key shows the same operation in its present state, and repeats nothing', async () => {
   const { platform, scope, backups } = await open();
   const first = (await backUp(platform, scope, { key: 'one' })).value as OperationRecord;
   await get(platform, first.id, { wait: '30s' });
   const again = await backUp(platform, scope, { key: 'one' });
   expect(again).toMatchObject({ status: 202, replayed: true, value: { id: first.id, state: 'done' } });
-  expect(backups.kept.size).toBe(1);
+  expect(backups.stored.size).toBe(1);
 });
 
-test('a second piece of work on the same scope is refused while the first is not finished', async () => {
+test('other work on the same scope is refused while the first is not finished', async () => {
   const { platform, scope, backups } = await open();
   const { pass, open: letThrough, reached } = gate();
   backups.beforePut = pass;
@@ -121,7 +121,7 @@ describe('work that fails', () => {
     expect(platform.incidents).toEqual([]);
   });
 
-  test('for a reason that nobody expected tells the operator, and the caller nothing but that', async () => {
+  test('for an unexpected reason reports it to the operator, and tells the caller only that', async () => {
     const { platform, scope, backups } = await open();
     const broken = new TypeError('secret detail');
     backups.beforePut = () => Promise.reject(broken);
@@ -145,14 +145,14 @@ describe('cancelling', () => {
     expect((await cancel(platform, id)).value).toMatchObject({ state: 'running', cancelRequested: true });
     letThrough();
     expect(await get(platform, id, { wait: '30s' })).toMatchObject({ state: 'cancelled', problem: null });
-    expect(backups.kept.size).toBe(0);
+    expect(backups.stored.size).toBe(0);
     const [row] = await platform.adminLog({ action: 'operations.cancel' });
     expect(row).toMatchObject({ target: { scope: scope.id, other: id } });
     const [, outcome] = await platform.adminLog({ action: 'scope-backups.create' });
     expect(outcome).toMatchObject({ outcome: 'failed', after: { cancelled: true } });
   });
 
-  test('what has ended, or was never there, is refused', async () => {
+  test('an operation that has ended, or never existed, is refused', async () => {
     const { platform, scope } = await open();
     const { id } = await platform.finish(backUp(platform, scope));
     expect(await refusal(cancel(platform, id))).toMatchObject({
@@ -163,7 +163,7 @@ describe('cancelling', () => {
     expect(await refusal(cancel(platform, 'opn_01jd0000000000000000000009'))).toMatchObject({ status: 404 });
   });
 
-  test('what has passed its point of no return goes on', async () => {
+  test('work past its point of no return goes on', async () => {
     const { platform, scope } = await open();
     const params = { tenant: scope.tenant, scope: scope.id };
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
@@ -185,7 +185,7 @@ describe('cancelling', () => {
 });
 
 describe('a builder', () => {
-  test('sees, lists and cancels the work of its own tenant; that of another one is not there', async () => {
+  test('sees, lists and cancels the work of its own tenant; that of another one reads as not found', async () => {
     const { platform, scope } = await open();
     const { id } = await platform.finish(backUp(platform, scope));
     const other = await platform.tenant('other');
@@ -207,7 +207,7 @@ describe('a builder', () => {
   });
 });
 
-test('a builder does not call off what the staff began, and does what its own tokens began', async () => {
+test('a builder does not cancel the work of staff, and does cancel that of its own tokens', async () => {
   const { platform, scope, backups } = await open();
   const { promise, resolve } = Promise.withResolvers<void>();
   backups.beforePut = () => promise;
@@ -245,7 +245,7 @@ test('work is listed newest first, by tenant, scope and state', async () => {
 });
 
 describe('events', () => {
-  test('show where it stands, how it gets on, and how it ends; then they end', async () => {
+  test('show its state, its progress and its end; then they end', async () => {
     const { platform, scope, backups } = await open();
     const { pass, open: letThrough, reached } = gate();
     backups.beforePut = pass;
@@ -314,7 +314,7 @@ test('waiting ends when its time is over, whatever the work does', async () => {
 });
 
 describe('after a crash', () => {
-  test('work is taken up at the next start, and ends as if nothing had happened', async () => {
+  test('work is resumed at the next start, and ends as if nothing had happened', async () => {
     const { platform, scope, backups } = await open();
     const { pass, reached } = gate();
     backups.beforePut = pass;
@@ -330,7 +330,7 @@ describe('after a crash', () => {
     expect(await platform.admin.resumeLongWork()).toBe(0);
   });
 
-  test('a step that was journaled is not done again', async () => {
+  test('a journaled step is not repeated', async () => {
     const { platform, scope, backups } = await open();
     const params = { tenant: scope.tenant, scope: scope.id };
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
@@ -353,10 +353,10 @@ describe('after a crash', () => {
     expect((await get(platform, id, { wait: '30s' })).state).toBe('done');
     const asked = platform.fieldwork.requests.slice(before).map(({ url }) => new URL(url).pathname);
     expect(asked).toEqual(['/internal/delete-scope']);
-    expect(backups.kept.size).toBe(1);
+    expect(backups.stored.size).toBe(1);
   });
 
-  test('what may not be done twice is failed with a plain reason, and its intent stays open', async () => {
+  test('work that must not be repeated is failed with a plain reason, and its intent stays open', async () => {
     const { platform, scope } = await open();
     const { id: backup } = (await platform.finish(backUp(platform, scope))).result as BackupRecord;
     const { pass, reached } = gate();
@@ -379,7 +379,7 @@ describe('after a crash', () => {
     });
     expect(failed.problem?.detail).toMatch(/stopped in the middle/);
     expect(await platform.adminLog({ outcome: 'unsettled' })).toMatchObject([{ action: 'scopes.restore' }]);
-    // The same again settles what was left open.
+    // The same call again settles the open intent.
     await platform.finish(platform.call('scopes.restore', { params, body: { from: { backup } } }));
     expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
   });
@@ -412,7 +412,7 @@ describe('after a crash', () => {
   });
 });
 
-test('a process that goes down lets its work go, and the next one takes it up', async () => {
+test('a process that stops releases its work, and the next one resumes it', async () => {
   const { platform, scope, backups } = await open();
   const { pass, open: letThrough, reached } = gate();
   backups.beforePut = pass;
@@ -429,7 +429,7 @@ test('a process that goes down lets its work go, and the next one takes it up', 
   expect(platform.incidents).toEqual([]);
 });
 
-test('records of work that ended are kept for ninety days', async () => {
+test('records of ended work are stored for ninety days', async () => {
   const { platform, scope } = await open();
   const { id } = await platform.finish(backUp(platform, scope));
   platform.clock.ms += 90 * 24 * 60 * 60 * 1000 + 1;

@@ -26,7 +26,7 @@ interface RunDeps {
 
 type Progress = OperationRecord['progress'];
 
-/** How often progress is stored; followers in this process see it at once. */
+/** Progress is stored at most this often; followers in this process see it at once. */
 const WRITE_EVERY_MS = 1_000;
 
 /** A run, with the controls that the work itself does not have. */

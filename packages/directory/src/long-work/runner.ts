@@ -13,7 +13,7 @@ import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { RoutesChange, WiringFacts } from '../lib/handlers.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
-import { type Follow, makeFollower, type Sleep } from './follow.ts';
+import { type Follower, makeFollower, type Sleep } from './follow.ts';
 import type { LongDeps, LongEffect } from './handlers.ts';
 import { ControlledRun } from './run.ts';
 import { type StartedWork, WORK_LEASE_MS, type WorkEnd } from './work.ts';
@@ -35,13 +35,13 @@ interface LongWorkDeps {
 
 /** The most runs at a time in one process: each may move a whole database, while people wait for other calls. */
 const RUNNING_MAX = 4;
-/** How long a shutdown waits for running steps. Work that is not over by then is resumed as after a crash. */
+/** The most time that a shutdown waits for running steps. Work that is not over by then is resumed as after a crash. */
 const STOP_MS = 10_000;
 
 /** Long work of one process. */
 export class LongWork {
   readonly #deps: LongWorkDeps;
-  readonly #follower: Follow;
+  readonly #follower: Follower;
   readonly #waiting: { readonly id: string; readonly evenIfLeased: boolean }[] = [];
   readonly #running = new Map<string, { readonly run: ControlledRun; readonly effect: LongEffect }>();
   /** The ids of all work that this process has begun or resumed, and that has not ended. */
@@ -80,8 +80,8 @@ export class LongWork {
   }
 
   /** Performs `operations.get`. */
-  follow(call: AdminCall): Promise<AdminResult> {
-    return this.#follower.follow(call);
+  waitFor(call: AdminCall): Promise<AdminResult> {
+    return this.#follower.waitFor(call);
   }
 
   /** Cancels a run in this process, once `operations.cancel` was written down. */

@@ -25,9 +25,9 @@ import {
   saveStep,
 } from './store.ts';
 
-/** How long a process that runs work may be silent before another one takes it over. */
+/** A process that runs work and is silent for longer loses it to another one. */
 export const WORK_LEASE_MS = 60_000;
-/** How long the record of ended work is stored, and how many old records each beginning deletes. */
+/** Records of ended work are stored for 90 days; each beginning deletes some older ones. */
 const STORED_MS = 90 * 24 * 60 * 60 * 1000;
 const CLEARED_PER_BEGINNING = 16;
 

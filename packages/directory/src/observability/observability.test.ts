@@ -1,4 +1,4 @@
-/** Observability: who may look, at what, and what is said where nothing is kept. */
+/** Observability: access, windows, and platforms without a store of measurements. */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
@@ -32,14 +32,14 @@ describe.each(FLEET)('spec C-24: %s', (name) => {
     }
   });
 
-  test('is 501 where nothing is kept', async () => {
+  test('is 501 without a store of measurements', async () => {
     const { platform } = await openFixture();
     expect(await refusal(platform.call(name))).toMatchObject({ status: 501, reason: 'no_telemetry' });
   });
 });
 
 describe.each(OF_TENANT)('spec C-24: %s', (name) => {
-  test('staff must name a tenant, and one that there is', async () => {
+  test('staff must name an existing tenant', async () => {
     const { platform, theirs } = await openFixture(chattyTelemetry);
     for (const as of [STAFF, SERVICE])
       expect(await refusal(platform.call(name, { as }))).toMatchObject({
@@ -71,7 +71,7 @@ describe.each(OF_TENANT)('spec C-24: %s', (name) => {
     expect(asked).toEqual([ours.id, ours.id]);
   });
 
-  test('where nothing is kept, who may not ask is told that first, and a bad question is told so', async () => {
+  test('without a store, a caller without access is told that first, and so is one with a bad question', async () => {
     const { platform, ours, theirs, builder } = await openFixture();
     expect(await refusal(platform.call(name))).toMatchObject({ status: 400 });
     const other = platform.call(name, { as: builder, query: { tenant: theirs.id } });
@@ -135,7 +135,7 @@ describe('the window', () => {
     expect(await refusal(series(POINTS_MAX + 1))).toMatchObject({ status: 400 });
   });
 
-  test('a series of more points than anybody can look at is refused', async () => {
+  test('a series of more points than a person can read is refused', async () => {
     const { platform } = await openFixture(chattyTelemetry);
     const query = { since: '2026-11-01T08:00:00.000Z', stepSeconds: 60 };
     expect(await refusal(platform.call('observability.metrics-series', { query }))).toMatchObject({
@@ -156,7 +156,7 @@ describe('a store that fails', () => {
     expect(platform.incidents).toMatchObject([{ message: 'disk full' }]);
   });
 
-  test('that refuses a question is believed: it is no fault of its own', async () => {
+  test('its own refusal of a question is passed on', async () => {
     const { platform } = await openFixture({
       ...chattyTelemetry,
       scriptLogs: () => Promise.reject(new PlatformError('validation_failed', 'The cursor is not mine.')),
@@ -169,7 +169,7 @@ describe('a store that fails', () => {
   });
 
   test.each(['tenant-logs', 'tenant-metrics'] as const)(
-    'spec C-24: one line of somebody else among %s is one too many',
+    'spec C-24: one line of another tenant among %s is one too many',
     async (name) => {
       const others: string[] = [];
       const mixed =

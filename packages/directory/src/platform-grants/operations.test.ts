@@ -1,4 +1,4 @@
-/** The platform's grants: given and taken by staff, and what a vertical can do with one. */
+/** The platform's grants: staff give and take them, and verticals act with them. */
 import { describe, expect, test } from 'vitest';
 import { type CallParts, openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
 import type { Actor } from '../access/actors.ts';
@@ -62,14 +62,14 @@ describe.each(['email-sender', 'tenant-provisioner'] as const)('spec C-21: %s', 
     expect(await platform.admin.hasPlatformGrant('app', other)).toBe(true);
   });
 
-  test('a stale tag and a vertical that nobody registered are refused', async () => {
+  test('a stale tag and an unknown vertical are refused', async () => {
     const platform = await openApp();
     await platform.call(`${grant}.put`, { params, body: {} });
     for (const ifMatch of ['"0"', '"999"'])
       expect(await refusal(platform.call(`${grant}.delete`, { params, ifMatch }))).toMatchObject({
         status: 412,
       });
-    const noPrincipal = { params: { slug: 'nobody' }, body: {} };
+    const noPrincipal = { params: { slug: 'unknown' }, body: {} };
     expect(await refusal(platform.call(`${grant}.put`, noPrincipal))).toMatchObject({ status: 404 });
     expect(await platform.admin.hasPlatformGrant('app', grant)).toBe(true);
   });
@@ -88,7 +88,7 @@ describe('spec C-21: a vertical that creates tenants', () => {
     await platform.call('verticals.create', { body: { slug: 'other', name: 'Other' } });
     await platform.call('tenant-provisioner.put', { params: { slug: 'other' }, body: {} });
     const before = await platform.adminLog();
-    for (const id of ['app', 'nobody'])
+    for (const id of ['app', 'unknown'])
       for (const key of [undefined, 'key-1'])
         expect(
           await refusal(create(platform, { as: { ...app, id }, ...(key === undefined ? {} : { key }) })),
@@ -144,7 +144,7 @@ describe('spec C-21: a vertical that creates tenants', () => {
       });
   });
 
-  test('may no more, from the moment it is taken away, and is not told again what it was told before', async () => {
+  test('is refused from the moment the grant is taken away, and gets no earlier answer again', async () => {
     const platform = await openApp();
     await grant(platform);
     await create(platform, { key: 'key-1' });
@@ -155,7 +155,7 @@ describe('spec C-21: a vertical that creates tenants', () => {
     expect(await platform.adminLog()).toEqual(before);
   });
 
-  test('nothing else is open to it, whatever it was granted', async () => {
+  test('no other operation is open to it, whatever its grants', async () => {
     const platform = await openApp();
     await grant(platform);
     await platform.call('email-sender.put', { params, body: {} });

@@ -1,4 +1,4 @@
-/** What the platform lets verticals do, in SQL. */
+/** The platform's grants to verticals in SQL. */
 import { toTimestamp } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { PlatformGrant, PlatformGrantRecord } from '../declarations/platform-grants.ts';
@@ -18,7 +18,6 @@ const platformGrantsMigration: Migration = {
   `,
 };
 
-/** The set that the directory applies after the registry's. */
 export const platformGrantMigrations = {
   name: 'platform-grants',
   migrations: [platformGrantsMigration],
@@ -53,7 +52,7 @@ export function deleteGrant(db: SqlDatabase, { vertical, name }: GrantKey): void
   db.run('DELETE FROM platform_grants WHERE vertical = ? AND name = ?', vertical, name);
 }
 
-/** A grant that was never given is a record too: it says so. */
+/** A vertical without the grant has a record too, which says so. */
 export function grantRecord({ vertical, name }: GrantKey, row: GrantRow | undefined): PlatformGrantRecord {
   return {
     vertical,

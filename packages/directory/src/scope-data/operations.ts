@@ -190,7 +190,7 @@ export const denialsSummary = adminOperation({
 type Query = Readonly<Record<string, string | number | undefined>>;
 type Body = Readonly<Record<string, unknown>>;
 
-/** How one read is asked of a vertical, with its types erased. */
+/** The question of one read to a vertical, with its types erased. */
 export interface Transport {
   readonly answer: z.ZodType;
   /** Below `/internal/`. */
@@ -199,7 +199,7 @@ export interface Transport {
   /** Undefined: the question is a GET. */
   body(call: AdminCall): Body | undefined;
   local(host: VerticalScopeHost, scope: ScopeRef, call: AdminCall): Promise<unknown>;
-  /** How many items the access log counts. */
+  /** The number of items for the access log. */
   items(value: unknown): number;
   /** The record, event or table that was read, for the access log. */
   subject(call: AdminCall): string | null;

@@ -1,4 +1,4 @@
-/** A second chance for a delivery, when nobody heard what became of the first attempt to give it. */
+/** Retrying a dead letter when the outcome of the first attempt is not known. */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -46,14 +46,14 @@ test('another call is told that there is no such letter, and another letter sett
   expect(await refusal(retry('second'))).toMatchObject({ reason: 'unknown_dead_letter' });
   platform.fieldwork.fault = null;
   await retry('third', 'evt_01jd0000000000000000000009');
-  // The same event on its way to somebody else is another letter too.
-  await retry('to somebody else', EVENT, 'reminders');
+  // The same event for another subscriber is another letter too.
+  await retry('for another subscriber', EVENT, 'reminders');
   expect(await platform.adminLog({ outcome: 'unsettled' })).toHaveLength(1);
   await retry('fourth');
   expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
 });
 
-test('spec C-02: a scope that is suspended meanwhile does not undo what its application has done', async () => {
+test('spec C-02: a scope that is suspended meanwhile does not undo the retry of its application', async () => {
   const { platform, at, retry } = await openScope();
   const { fetch } = platform.fieldwork.bound;
   platform.fieldwork.fault = async (request) => {

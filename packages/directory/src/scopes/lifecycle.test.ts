@@ -66,7 +66,7 @@ describe('reaping', () => {
     const { state, result } = await platform.finish(call('scopes.reap', { body: {} }));
     expect(state).toBe('done');
     const { backup } = result as { backup: BackupRecord };
-    expect(backups.kept.get(backup.address)).toBe('everything there was');
+    expect(backups.stored.get(backup.address)).toBe('everything there was');
     expect(backup).toMatchObject({ origin: 'reap', scope: scope.id, bytes: 20 });
     expect(platform.fieldwork.provisioned.has(scope.id)).toBe(false);
     expect(await status()).toBe('reaped');
@@ -107,7 +107,7 @@ describe('reaping', () => {
     backups.open = openBackup;
     expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'backup_failed' } });
     expect(await status()).toBe('archived');
-    expect(backups.kept.size).toBe(0);
+    expect(backups.stored.size).toBe(0);
   });
 
   test('spec C-04: what a backup that failed has left behind is cleared away when the reap is over', async () => {
@@ -127,7 +127,7 @@ describe('reaping', () => {
     Object.assign(backups, { open: openBackup, delete: deleteBackup });
     expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'backup_failed' } });
     expect(await status()).toBe('archived');
-    await expect.poll(() => backups.kept.size).toBe(0);
+    await expect.poll(() => backups.stored.size).toBe(0);
   });
 
   test('whoever declines the backup gets none', async () => {
@@ -135,7 +135,7 @@ describe('reaping', () => {
     await setStatus('archived');
     await platform.finish(call('scopes.reap', { body: { backup: false } }));
     expect(await status()).toBe('reaped');
-    expect(backups.kept.size).toBe(0);
+    expect(backups.stored.size).toBe(0);
   });
 
   test('without a place for backups it is refused, with what to say instead', async () => {
@@ -200,7 +200,7 @@ describe('spec C-04: a restore from a copy outside', () => {
     const { platform, backups, call, backUp } = await open();
     const { id, address } = await backUp();
     platform.fieldwork.copy = 'as it became';
-    backups.kept.set(address, 'a c0py');
+    backups.stored.set(address, 'a c0py');
     const before = platform.fieldwork.requests.length;
     const failed = await platform.finish(call('scopes.restore', { body: { from: { backup: id } } }));
     expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'backup_damaged' } });
@@ -232,7 +232,7 @@ test('spec C-19: a backup is deleted with its bytes, and a row of the log says w
   const { id, address } = await backUp();
   const deleted = await platform.call('scope-backups.delete', { params: { ...params, backup: id } });
   expect(deleted.status).toBe(204);
-  expect(backups.kept.size).toBe(0);
+  expect(backups.stored.size).toBe(0);
   expect((await call('scope-backups.list')).value).toMatchObject({ items: [] });
   const [intent] = await platform.adminLog({ action: 'scope-backups.delete' });
   expect(intent).toMatchObject({ before: { backup: id, address } });

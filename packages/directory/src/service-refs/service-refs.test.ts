@@ -1,4 +1,4 @@
-/** Which script is which version, and that no two are called alike. */
+/** The scripts of each version, and that no two have one name. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, STAFF } from '../../test/platform.ts';
 import { admitted, promote, register } from '../../test/registry.ts';
@@ -99,7 +99,7 @@ describe('spec C-27', () => {
   });
 });
 
-test('no two scripts are called alike, whatever hyphens a slug has', () => {
+test('no two scripts have one name, whatever hyphens a slug has', () => {
   const slugs = ['a', 'a--1', 'a-1', 'a--1--2', 'a1'];
   const versions = ['1.0.0', '2.1.0', '1.0.0-1', '1.0.0--2.0.0', '1.0.0+a--1.0.0'];
   const names = slugs.flatMap((slug) => [

@@ -1,4 +1,4 @@
-/** Replacing a tenant's session secret: asked of its vertical, written down on both sides, and shown to nobody. */
+/** Replacing a tenant's session secret: the vertical does it, both sides log it, and no answer shows it. */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
@@ -13,7 +13,7 @@ async function openWithScope() {
   return { platform, tenant, scope, rotate, logged };
 }
 
-test('A-11 the vertical is asked, with who does it, and both rows say what was meant', async () => {
+test('A-11 the vertical is asked, with the name of the caller, and both rows say what was meant', async () => {
   const { platform, tenant, scope, rotate, logged } = await openWithScope();
   const { status, value } = await rotate();
   expect({ status, value }).toEqual({ status: 200, value: { formerValidUntil: '2026-11-21T08:30:00.000Z' } });
@@ -41,7 +41,7 @@ test('repeated with its key it is answered from the first, and nothing is replac
   expect(platform.fieldwork.requests).toHaveLength(asked);
 });
 
-test('what the vertical refuses is what the caller is told, and the log says that it did not happen', async () => {
+test('a refusal of the vertical is passed on, and the log says that it did not happen', async () => {
   const { platform, rotate, logged } = await openWithScope();
   for (const [code, reason] of [
     ['unsupported', 'hook_omitted'],
@@ -58,7 +58,7 @@ test('what the vertical refuses is what the caller is told, and the log says tha
   ]);
 });
 
-test('a co-located vertical has no such door: 501, and nothing is written', async () => {
+test('a co-located vertical cannot replace it: 501, and nothing is written', async () => {
   const { platform, rotate, logged } = await openWithScope();
   platform.reach = 'local';
   expect(await refusal(rotate())).toMatchObject({ status: 501, code: 'unsupported' });
@@ -74,7 +74,7 @@ test('a suspended scope’s can be replaced; an archived one’s cannot', async 
   expect(await refusal(rotate())).toMatchObject({ status: 409, reason: 'scope_not_active' });
 });
 
-test('ending everything settles what an unanswered earlier call left open; keeping the former does not', async () => {
+test('ending all sessions settles an earlier call without an answer; keeping the former secret does not', async () => {
   const { platform, rotate } = await openWithScope();
   const open = () => platform.adminLog({ outcome: 'unsettled' });
   platform.fieldwork.fault = async () => {

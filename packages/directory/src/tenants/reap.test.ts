@@ -52,7 +52,7 @@ async function openFixture() {
   };
   const theirs = await fixture('globex');
   const ours = await fixture('acme');
-  return { platform, ours, theirs, destroyed, store, kept: store.kept };
+  return { platform, ours, theirs, destroyed, store, kept: store.stored };
 }
 
 const setStatus = (platform: Platform, tenant: TenantRecord, status: string) =>

@@ -75,7 +75,7 @@ test('a token of a member who left works in no restored directory', async () => 
 test('a token of a backup that is older than owners does not become one of the operator', async () => {
   const { platform, backups, eve, secret, backup } = await withBackup();
   const id = 'bkp_01jd0000000000000000000009';
-  backups.kept.set(`directory/${id}.ndjson`, withoutOwners(backups.kept.get(backup.address) ?? ''));
+  backups.stored.set(`directory/${id}.ndjson`, withoutOwners(backups.stored.get(backup.address) ?? ''));
   await platform.call('staff.remove', { params: { member: eve }, as: SERVICE });
   await platform.tamper((database) => database.exec('DELETE FROM tokens'));
   await restore(platform, { id });

@@ -46,7 +46,7 @@ export interface CollectDeps extends VerticalAccess {
 const PAGE = 100;
 /** The most pages of one scope in a row, so that no scope keeps the others waiting. */
 const PAGES_MAX = 10;
-/** How late a line may come in and still count for its own day: a scope's clock decides nothing beyond that. */
+/** A line that comes in later than this does not count for its own day: a scope's clock decides nothing beyond that. */
 const LATE_MAX_MS = 31 * 24 * 60 * 60 * 1000;
 
 /**

@@ -20,7 +20,7 @@ export interface UsageEntry {
   readonly line: ModelUsage;
 }
 
-/** How long lines are kept for inspection; the folded days stay. */
+/** Lines are stored for inspection for this long; the folded days stay. */
 const LINES_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 const TRIMMED_MAX = 500;
 

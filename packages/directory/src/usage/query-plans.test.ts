@@ -32,7 +32,7 @@ const SEARCHES: [string, Statement][] = [
   ['issues by vertical', issuesPage({ ...page, vertical: 'fieldwork' })],
   ['issues by both', issuesPage({ ...page, status: 'open', vertical: 'fieldwork' })],
   ['kin of an issue', { sql: KIN_COUNT, params: ['x'] }],
-  ['an issue that nobody sees any more', { sql: STALE_ISSUE, params: [1] }],
+  ['an issue without an occurrence for long', { sql: STALE_ISSUE, params: [1] }],
   ['an issue that is resolved', { sql: RESOLVED_ISSUE, params: [] }],
   ['failures by tenant', opsFailuresPage({ ...page, tenant: 'tnt_1', cursor })],
   ['failures by scope', opsFailuresPage({ ...page, scope: 'scp_1', cursor })],

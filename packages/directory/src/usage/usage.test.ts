@@ -1,4 +1,7 @@
-/** Usage lines from the scope that raised them to the bill, on the real engine, over both rungs of the ladder. */
+/**
+ * Usage lines from the scope that raised them to the bill, on the real engine, over both transports of the read
+ * ladder.
+ */
 import {
   PLATFORM_SECRET_HEADER,
   PlatformError,
@@ -156,7 +159,7 @@ describe.each(['bound', 'local'] as const)('spec C-28: lines of a scope, vertica
     expect(await usage()).toMatchObject({ items: [{ calls: 2, listUsd: '0.2' }] });
   });
 
-  test('a line that is attributed to somebody else is refused, and counts for nobody', async () => {
+  test('a line that is attributed to another tenant is refused, and counts for none', async () => {
     const { platform, other, requests, line, collect, usage } = await openUsing();
     platform.reach = reach;
     const { attribution } = line();
@@ -173,7 +176,7 @@ describe.each(['bound', 'local'] as const)('spec C-28: lines of a scope, vertica
   });
 });
 
-describe('spec C-28: what a scope may say, and what it may not', () => {
+describe('spec C-28: lines that are accepted, and lines that are not', () => {
   test.each([
     ['nothing', () => null],
     [
@@ -199,7 +202,7 @@ describe('spec C-28: what a scope may say, and what it may not', () => {
 
   test('vertical and version are those that the directory knows', async () => {
     const { platform, requests, line, collect } = await openUsing();
-    const attribution = { ...attributionOf(line()), vertical: 'somebody-else', version: '99.0.0' };
+    const attribution = { ...attributionOf(line()), vertical: 'another-vertical', version: '99.0.0' };
     requests.raise(line({ attribution }));
     expect(await collect()).toMatchObject({ taken: 1 });
     let rows: unknown[] = [];
@@ -244,7 +247,7 @@ describe('spec C-28: what a scope may say, and what it may not', () => {
     expect((await usage()).items).toMatchObject([{ calls: 1 }]);
   });
 
-  test('a scope that goes on and on is left after ten pages', async () => {
+  test('a scope with endless pages is left after ten of them', async () => {
     const { platform, requests, line, collect } = await openUsing();
     platform.reach = 'local';
     for (let i = 0; i < 1001; i++) requests.raise(line());
@@ -273,7 +276,7 @@ describe('spec C-28: what a scope may say, and what it may not', () => {
 });
 
 describe('spec C-28: folded per tenant by model, margin applied at read time', () => {
-  test('what is unpriced or unreported is counted apart, and an unpriced model is not free', async () => {
+  test('unpriced or unreported calls are counted apart, and an unpriced model is not free', async () => {
     const { requests, line, collect, usage } = await openUsing({ modelMarginBasisPoints: 2000 });
     requests.raise(line());
     requests.raise(line({ listUsd: 0.2, reported: false, outcome: 'failed' }));
@@ -358,7 +361,7 @@ describe('spec C-28: folded per tenant by model, margin applied at read time', (
     expect(await refusal(usage(query))).toMatchObject({ status: 400 });
   });
 
-  test('a sum that no number could hold is added up exactly', async () => {
+  test('a sum beyond the range of numbers is added up exactly', async () => {
     const { requests, line, collect, usage } = await openUsing();
     for (let i = 0; i < 100; i++) requests.raise(line({ listUsd: 9999.87654321 }));
     await collect();
@@ -371,7 +374,7 @@ describe('spec C-28: folded per tenant by model, margin applied at read time', (
 });
 
 describe('spec C-22: meters', () => {
-  test('follow from usage lines, and take what the wiring counts', async () => {
+  test("follow from usage lines and from the wiring's own counts", async () => {
     const { platform, scope, other, requests, line, collect, meters } = await openUsing();
     requests.raise(line());
     requests.raise(line({ outputTokens: 25 }));
@@ -403,13 +406,13 @@ describe('spec C-22: meters', () => {
     expect(await meters({ tenant })).toEqual([{ ...figure, quantity: 100, days: 1 }]);
     platform.clock.ms += DAY_MS;
     await measure(200);
-    // Nothing ran here for two days: they are no days of nothing.
+    // No measurement for two days: these days do not count as zero.
     platform.clock.ms += 3 * DAY_MS;
     await measure(301);
     await platform.admin.setMeters([{ tenant: other.tenant, meter: 'storage.bytes', quantity: 9 }]);
     expect(await meters({ tenant })).toEqual([{ ...figure, quantity: 200, days: 3 }]);
     expect(await meters({ tenant, since: '2026-11-22' })).toEqual([{ ...figure, quantity: 251, days: 2 }]);
-    // Nothing that is kept is a figure too.
+    // A measurement of zero is a figure too.
     platform.clock.ms += DAY_MS;
     await measure(0);
     expect(await meters({ tenant })).toEqual([{ ...figure, quantity: 150, days: 4 }]);
@@ -426,7 +429,7 @@ describe('spec C-22: meters', () => {
     expect(await meters()).toMatchObject([{ quantity: 10 ** 15 - 1, days: 3 }]);
   });
 
-  test('what is measured cannot be added up, nor what is counted be set', async () => {
+  test('a gauge cannot be added to, nor a counter be set', async () => {
     const { platform, scope } = await openUsing();
     const reading = { tenant: scope.tenant, quantity: 1 };
     const added = platform.admin.addToMeters([{ ...reading, meter: 'storage.bytes' } as never]);
@@ -441,7 +444,7 @@ describe('spec C-22: meters', () => {
     expect(await refusal(platform.admin.setMeters(noPrincipal as never))).toMatchObject({ status: 404 });
   });
 
-  test('the wiring cannot count what follows from lines, less than nothing, or for nobody', async () => {
+  test('the wiring cannot count meters that follow from lines, negative quantities, or for unknown tenants', async () => {
     const { platform, scope } = await openUsing();
     const reading = { tenant: scope.tenant, meter: 'http.requests', quantity: 1 } as const;
     for (const bad of [{ meter: 'model.calls' }, { quantity: -1 }, { quantity: 0.5 }, { tenant: 'acme' }])
@@ -453,7 +456,7 @@ describe('spec C-22: meters', () => {
   });
 });
 
-test('a line is forgotten when it is old and its scope shows it no more; the folded day stays', async () => {
+test('a line is deleted when it is old and its scope shows it no more; the folded day stays', async () => {
   const { platform, requests, line, collect, usage } = await openUsing();
   requests.raise(line());
   await collect();
@@ -463,15 +466,15 @@ test('a line is forgotten when it is old and its scope shows it no more; the fol
   requests.fault = null;
   platform.clock.ms += 91 * 24 * 60 * 60 * 1000;
   expect(await collect()).toMatchObject({ taken: 0, repeated: 1 });
-  let kept: unknown[] = [];
+  let stored: unknown[] = [];
   await platform.tamper((database) => {
-    kept = database.prepare('SELECT request, settled FROM model_usage_lines').all();
+    stored = database.prepare('SELECT request, settled FROM model_usage_lines').all();
   });
-  expect(kept).toMatchObject([{ request: requests.raised[1]?.id, settled: 1 }]);
+  expect(stored).toMatchObject([{ request: requests.raised[1]?.id, settled: 1 }]);
   expect((await usage({ since: '2026-11-01', until: '2027-12-31' })).items).toMatchObject([{ calls: 2 }]);
 });
 
-describe('spec C-28: which lines are forgotten', () => {
+describe('spec C-28: deleted lines', () => {
   type Using = Awaited<ReturnType<typeof openUsing>>;
   const settledOf = async ({ platform }: Using): Promise<unknown[]> => {
     let rows: { settled?: unknown }[] = [];
@@ -521,7 +524,7 @@ describe('spec C-28: which lines are forgotten', () => {
   });
 });
 
-test('spec C-28: what a scope has settled already is no line that waits, whatever it answers', async () => {
+test('spec C-28: a request that its scope has settled already is not collected', async () => {
   const { platform, requests, line, collect, usage } = await openUsing();
   platform.reach = 'local';
   requests.raise(line(), { status: 'done' });

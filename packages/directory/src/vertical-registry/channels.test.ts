@@ -1,4 +1,4 @@
-/** The channel prod: what may be promoted to it, and what a runtime has to do with it. */
+/** The channel prod: which versions may be promoted to it, and the part of the runtime. */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -84,7 +84,7 @@ describe('spec C-13: promoting', () => {
     const platform = await openApp();
     await admitted(platform, 'app', '1.0.0', { migrations: [migrationOf(1)] });
     await admitted(platform, 'app', '2.0.0', { migrations });
-    // Nothing served before, so that nobody's data is migrated.
+    // No version served before, so that no data is migrated.
     await promote(platform, 'app', { version: '1.0.0' });
     expect(await refusal(promote(platform, 'app', { version: '2.0.0' }))).toMatchObject({
       status: 409,
@@ -96,7 +96,7 @@ describe('spec C-13: promoting', () => {
     expect(await prod(platform)).toMatchObject({ version: '2.0.0' });
   });
 
-  test('the same migrations need no word', async () => {
+  test('the same migrations need no acknowledgement', async () => {
     const platform = await openApp();
     for (const version of ['1.0.0', '2.0.0']) {
       await admitted(platform, 'app', version, { migrations: [migrationOf(1)] });
@@ -170,7 +170,7 @@ describe('a version that the runtime has', () => {
     expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'failed']);
   });
 
-  test('and when another one was promoted while the runtime made up its mind, that one stays', async () => {
+  test('and when another one was promoted while the runtime was working, that one stays', async () => {
     const { platform, runtime } = await openDeployed();
     await admitted(platform, 'app', '2.0.0');
     const { serve } = runtime;
@@ -187,7 +187,7 @@ describe('a version that the runtime has', () => {
     expect(await prod(platform)).toMatchObject({ version: '2.0.0', etag: String(rows[1]?.sequence) });
   });
 
-  test('and when nobody knows, the intent stays open, and the same call takes it up again', async () => {
+  test('and when the outcome is not known, the intent stays open, and the same call resumes it', async () => {
     const { platform, runtime } = await openDeployed();
     runtime.fault = { of: 'serve', error: new TypeError('the line is dead') };
     expect(await refusal(promote(platform, 'app', { version: '1.0.0' }))).toMatchObject({

@@ -1,4 +1,4 @@
-/** A deployment that says how it gets on, to whoever listens and for as long as they do. */
+/** A deployment that reports its steps as events. */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryRuntime } from '../../test/memory-runtime.ts';
@@ -48,7 +48,7 @@ const version = async (platform: Platform) =>
   (await platform.value<{ items: VersionRecord[] }>('vertical-versions.list', { params: { slug: 'app' } }))
     .items[0];
 
-/** A runtime that stops before something, and says when it is there. */
+/** A runtime that stops before a step, and tells when it is there. */
 function held() {
   const reached = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -65,8 +65,8 @@ function held() {
   };
 }
 
-describe('spec C-13: a deployment that is followed', () => {
-  test('tells each step as it happens, and at the end what a call without events is answered', async () => {
+describe('spec C-13: a deployment with events', () => {
+  test('reports each step as it happens, and at the end the answer of a call without events', async () => {
     const { platform, runtime } = await openApp();
     const begun = await deploy(platform, {}, { key: 'one' });
     const [intent] = await platform.adminLog({ action: 'verticals.deploy' });
@@ -108,7 +108,7 @@ describe('spec C-13: a deployment that is followed', () => {
     const reader = (events as ReadableStream<Said>).getReader();
     const next = async () => (await reader.read()).value;
     expect((await next())?.record).toMatchObject({ step: 'registered' });
-    // Nobody had read the beginning of the upload before it went on: its latest word stands for it.
+    // The beginning of the upload was not read in time: only its latest report is left.
     expect((await next())?.record).toMatchObject({
       step: 'uploading',
       modules: { done: 1, total: 2 },
@@ -120,7 +120,7 @@ describe('spec C-13: a deployment that is followed', () => {
     expect(steps(rest)).toEqual(['uploading', 'uploaded', 'admitted', 'serving', 'done']);
   });
 
-  test('tells no step that nobody asked for', async () => {
+  test('reports no step that was not asked for', async () => {
     const { platform } = await openApp();
     const events = steps(await heard(await deploy(platform, { admit: false, promote: false })));
     expect(events).not.toContain('admitted');
@@ -128,7 +128,7 @@ describe('spec C-13: a deployment that is followed', () => {
     expect(events.at(-1)).toBe('done');
   });
 
-  test('goes on to its end when its listener goes away, before anything was read or in the middle', async () => {
+  test('continues to its end when its reader leaves, before the first event or in the middle', async () => {
     for (const place of ['index.js', 'serve app--1.0.0']) {
       const { platform, runtime } = await openApp();
       const { reached, letThrough, at } = held();
@@ -142,7 +142,7 @@ describe('spec C-13: a deployment that is followed', () => {
       letThrough();
       await expect.poll(() => outcomes(platform)).toEqual(['intent', 'done']);
       expect(await version(platform)).toMatchObject({ status: 'admitted', serving: true });
-      // Who comes back with the key is told how it ended.
+      // A repeat with the key is told the outcome.
       const again = await deploy(platform, {}, { key: 'gone' });
       expect(again).toMatchObject({ status: 200, replayed: true });
       expect(steps(await heard(again))).toEqual(['done']);
@@ -150,7 +150,7 @@ describe('spec C-13: a deployment that is followed', () => {
     }
   });
 
-  test('is waited for by whoever stops the platform, though nobody listens', async () => {
+  test('delays the stop of the platform until it has ended, also without a reader', async () => {
     const { platform, runtime } = await openApp();
     const { reached, letThrough, at } = held();
     runtime.before = at('index.js');
@@ -168,7 +168,7 @@ describe('spec C-13: a deployment that is followed', () => {
     expect(await outcomes(platform)).toEqual(['intent', 'done']);
   });
 
-  test('is one call with its key, whichever way it was asked for', async () => {
+  test('is one call with its key, with events or without', async () => {
     const { platform, runtime } = await openApp();
     const { reached, letThrough, at } = held();
     runtime.before = at('index.js');
@@ -196,7 +196,7 @@ describe('spec C-13: a deployment that is followed', () => {
   });
 
   test('keeps the line open with a heartbeat while the runtime takes its time', async () => {
-    // Every wait is over as soon as everybody else had a turn.
+    // Every wait is over as soon as all other callbacks had a turn.
     const sleep = () => new Promise<void>((resolve) => void setImmediate(resolve));
     const { platform, runtime } = await openApp({ sleep });
     const { letThrough, at } = held();
@@ -211,7 +211,7 @@ describe('spec C-13: a deployment that is followed', () => {
   });
 });
 
-describe('a deployment that is followed and fails', () => {
+describe('a deployment with events that fails', () => {
   test('before anything begins is refused as without events', async () => {
     const { platform } = await openApp();
     const missing = deploy(platform, {}, { params: { slug: 'nothing' } });
@@ -241,7 +241,7 @@ describe('a deployment that is followed and fails', () => {
     expect(await version(platform)).toBeUndefined();
   });
 
-  test('nobody knows how ends with that, shows nothing of the fault, and can be taken up again', async () => {
+  test('with an unknown outcome ends so, shows nothing of the fault, and can be resumed', async () => {
     const { platform, runtime } = await openApp();
     runtime.before = async (what) => {
       if (what.startsWith('serve')) throw new TypeError('socket of 10.0.0.7 closed');

@@ -36,7 +36,7 @@ describe('spec C-13: without a runtime', () => {
     const platform = await openPlatform();
     const [a, b] = [await platform.tenant('a'), await platform.tenant('b')];
     await platform.call('verticals.create', { body: { slug: 'app', name: 'App', ownerTenant: a.id } });
-    return { platform, owner: platform.builder(a.id), stranger: platform.builder(b.id) };
+    return { platform, owner: platform.builder(a.id), outsider: platform.builder(b.id) };
   }
 
   test('it is refused with a diagnosis, before anything is written', async () => {
@@ -53,8 +53,8 @@ describe('spec C-13: without a runtime', () => {
     expect(await versions(platform)).toEqual([]);
   });
 
-  test("a stranger is told that there is no such vertical, and nothing about the platform's runtime", async () => {
-    const { platform, stranger: anonymous } = await openBare();
+  test("a builder of another tenant is told that there is no such vertical, and nothing about the platform's runtime", async () => {
+    const { platform, outsider: anonymous } = await openBare();
     expect(await refusal(deploy(platform, {}, { as: anonymous }))).toMatchObject({ status: 404 });
   });
 });
@@ -109,7 +109,7 @@ describe('spec C-13: with a runtime', () => {
   });
 
   test.each([
-    ['promoting what nobody admitted', { promote: true }, 'version_not_admitted'],
+    ['promoting a version that is not admitted', { promote: true }, 'version_not_admitted'],
     [
       'promoting other migrations without a word',
       { admit: true, promote: true, migrations: [migrationOf(1)] },
@@ -137,7 +137,7 @@ describe('spec C-13: with a runtime', () => {
     const call = deploy(platform, { admit: true, promote: true }, { as: owner as typeof STAFF });
     expect(await refusal(call)).toMatchObject({ status: 403, reason: 'staff_review_required' });
     expect(await versions(platform)).toHaveLength(1);
-    // Without the verdict it is uploaded, and waits.
+    // Without the verdict it is uploaded, and stays pending.
     expect((await deploy(platform, {}, { as: owner as typeof STAFF })).value).toMatchObject({
       version: { status: 'pending' },
     });
@@ -159,7 +159,7 @@ describe('spec C-13: with a runtime', () => {
   });
 
   test.each(['../index.js', '/etc/passwd', 'a//b.js', 'a/../b.js', '.hidden', ''])(
-    'a file that would lie elsewhere is refused: %s',
+    'a file outside of the folder is refused: %s',
     async (name) => {
       const { platform } = await openApp();
       expect(await refusal(deploy(platform, { modules: [file(name, '1')] }))).toMatchObject({ status: 400 });
@@ -203,7 +203,7 @@ describe('when the runtime fails', () => {
     expect(await versions(platform)).toMatchObject([{ status: 'pending', uploadedAt: expect.any(String) }]);
   });
 
-  test('a refusal does not take back what somebody has decided about meanwhile', async () => {
+  test('a refusal does not take back a version that a reviewer has decided about meanwhile', async () => {
     const { platform, runtime } = await openApp();
     const { upload } = runtime;
     Object.assign(runtime, {
@@ -242,7 +242,7 @@ describe('when the runtime fails', () => {
     ['while it uploads', { of: 'upload', error: new TypeError('gone') } as const],
     // The upload was taken by then, so that a refusal proves nothing about the whole.
     ['while it serves', { of: 'serve', error: new PlatformError('unavailable', 'Full.') } as const],
-  ])('%s, nobody knows, and the same call takes it up again', async (_, fault) => {
+  ])('%s, the outcome is not known, and the same call resumes it', async (_, fault) => {
     const { platform, runtime } = await openApp();
     runtime.fault = fault;
     const call = () => deploy(platform, { admit: true, promote: true }, { key: 'one-deployment' });

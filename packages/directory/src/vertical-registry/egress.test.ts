@@ -1,4 +1,4 @@
-/** What a vertical called beside what it said it would. */
+/** Calls of a vertical beside the hosts that it declared. */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
@@ -24,13 +24,13 @@ async function openApp(egress?: EgressObserver) {
 const params = { slug: 'app' };
 
 describe('spec C-16', () => {
-  test('without a seam it is 501, also for a question that is a good one; an unknown vertical is 404 first', async () => {
+  test('without an observer it is 501, also for a valid question; an unknown vertical is 404 first', async () => {
     const platform = await openApp();
     expect(await refusal(platform.call('verticals.egress', { params }))).toMatchObject({
       status: 501,
       reason: 'no_egress_seam',
     });
-    expect(await refusal(platform.call('verticals.egress', { params: { slug: 'nobody' } }))).toMatchObject({
+    expect(await refusal(platform.call('verticals.egress', { params: { slug: 'unknown' } }))).toMatchObject({
       status: 404,
     });
   });
@@ -47,7 +47,7 @@ describe('spec C-16', () => {
     expect(await refusal(call)).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
-  test('it looks at 24 hours and 500 hosts unless told otherwise, at 1 to 72 and 1 to 1000', async () => {
+  test('it covers 24 hours and 500 hosts unless told otherwise, from 1 to 72 and from 1 to 1000', async () => {
     const asked: Query[] = [];
     const platform = await openApp({
       observed: async (query) => {
@@ -62,7 +62,7 @@ describe('spec C-16', () => {
     expect(asked.map(({ limit }) => limit)).toEqual([500, 1, 1000]);
   });
 
-  test('per deployed version it shows what was observed beside what was declared', async () => {
+  test('per deployed version it shows observed calls beside declared hosts', async () => {
     const platform = await openApp({
       observed: async ({ sinceMs }) => ({
         hosts: [
@@ -86,7 +86,7 @@ describe('spec C-16', () => {
       declared,
       observed: observed.map((each) => `${each.host} ${each.calls} ${each.declared}`),
     }));
-    // 2.0.0 is not deployed. 0.1.0 is not known, and was seen all the same.
+    // 2.0.0 is not deployed. 0.1.0 is not registered, and was seen all the same.
     expect(shown).toEqual([
       {
         version: '1.0.0',
@@ -102,7 +102,7 @@ describe('spec C-16', () => {
     ]);
   });
 
-  test('what is declared and was never called is shown too', async () => {
+  test('a declared host without calls is shown too', async () => {
     const platform = await openApp(quietEgress);
     await admitted(platform, 'app', '1.0.0', { egress: ['api.example.com'] });
     await promote(platform, 'app', { version: '1.0.0' });
@@ -112,7 +112,7 @@ describe('spec C-16', () => {
     });
   });
 
-  test('an answer that is longer than what was asked for is cut, and said to be', async () => {
+  test('an answer that is longer than the limit is cut, and marked', async () => {
     const host = (name: string) => ({ version: '1.0.0', host: name, calls: 1, lastSeenAtMs: 0 });
     const platform = await openApp({
       observed: async () => ({ hosts: [host('a.test'), host('b.test')], sampled: false, truncated: false }),
@@ -140,7 +140,7 @@ describe('spec C-16', () => {
     expect(report.versions.flatMap(({ observed }) => observed)).toHaveLength(count);
   });
 
-  test('deployed is what prod serves, what a scope is bound to and what was uploaded, of this vertical alone', async () => {
+  test('deployed is the version on prod, of a bound scope and of an upload, of this vertical alone', async () => {
     const asked: string[] = [];
     const platform = await openPlatform({
       runtime: makeRuntimeDouble(),
@@ -199,14 +199,14 @@ describe('spec C-16', () => {
     const { id: ownerTenant } = await platform.tenant('acme');
     await platform.call('verticals.create', { body: { slug: 'app', name: 'App', ownerTenant } });
     const as = platform.builder(ownerTenant);
-    for (const slug of ['app', 'nobody'])
+    for (const slug of ['app', 'unknown'])
       expect(await refusal(platform.call('verticals.egress', { params: { slug }, as }))).toMatchObject({
         status: 403,
         reason: 'staff_only',
       });
   });
 
-  test('what an observer refuses is its own refusal', async () => {
+  test('a refusal of the observer is passed on', async () => {
     const busy = new PlatformError('unavailable', 'Counting.', { reason: 'busy' });
     const platform = await openApp({ observed: () => Promise.reject(busy) });
     expect(await refusal(platform.call('verticals.egress', { params }))).toMatchObject({

@@ -45,7 +45,7 @@ export interface EgressObserver {
   observed(query: {
     readonly vertical: string;
     readonly sinceMs: number;
-    /** How many hosts at most. */
+    /** The most hosts. */
     readonly limit: number;
   }): Promise<{
     readonly hosts: readonly ObservedHost[];

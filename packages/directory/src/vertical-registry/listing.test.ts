@@ -1,4 +1,4 @@
-/** How a vertical is shown, and whether there are new instances of it. */
+/** The listing of a vertical, and blocks on new instances. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, promote } from '../../test/registry.ts';
@@ -22,7 +22,7 @@ const ask = (platform: Platform, body: object, as = STAFF) =>
   platform.value<ListingRecord>('listings.request-publish', { params, body: { ...body }, as });
 
 describe('spec C-13: the listing', () => {
-  test('of a vertical that nobody described is private, under its name', async () => {
+  test('of a vertical without a description is private, under its name', async () => {
     const { platform } = await openApp();
     expect(await platform.value('listings.get', { params })).toMatchObject({
       tier: 'private',
@@ -48,7 +48,7 @@ describe('spec C-13: the listing', () => {
     expect(await refusal(put(platform, { tier: 'published' }, as))).toMatchObject({ status: 403 });
   });
 
-  test('nothing is shown to more while nothing serves', async () => {
+  test('without a version that serves, a vertical is shown to no more people', async () => {
     const platform = await openPlatform();
     await platform.call('verticals.create', { body: { slug: 'fieldwork', name: 'Fieldwork' } });
     expect(await refusal(put(platform, { tier: 'published' }))).toMatchObject({
@@ -131,7 +131,7 @@ describe('spec C-13: an install block', () => {
     platform.call('install-blocks.put', { params, body: { reason }, as });
   const lift = (platform: Platform, as = STAFF) => platform.call('install-blocks.delete', { params, as });
 
-  test('refuses a new instance with its reason; what is there keeps running', async () => {
+  test('refuses a new instance with its reason; existing ones keep running', async () => {
     const { platform, tenant } = await openApp();
     const scope = await platform.scope(tenant.id);
     await platform.hostname(scope, 'acme.localhost');
@@ -142,14 +142,14 @@ describe('spec C-13: an install block', () => {
       reason: 'install_blocked',
       message: expect.stringContaining('It loses orders.'),
     });
-    // Nothing is left of the attempt: no row, no scope, and the vertical heard nothing.
+    // The attempt left nothing: no row, no scope, and the vertical was not asked.
     expect(await platform.adminLog()).toEqual(before);
     const scopes = await platform.value<{ items: ScopeRecord[] }>('scopes.list', {
       params: { tenant: tenant.id },
     });
     expect(scopes.items.map(({ slug }) => slug)).toEqual(['main']);
     expect(platform.fieldwork.provisioned.size).toBe(1);
-    // The same provisioning again answers what is there.
+    // The same provisioning again answers the existing scope.
     expect(await platform.scope(tenant.id)).toEqual(scope);
     expect(await platform.admin.routes()).toMatchObject([{ scope: scope.id, serving: true }]);
     await lift(platform);
@@ -180,7 +180,7 @@ describe('spec C-13: an install block', () => {
     });
   });
 
-  test('has stood since it was put there, whatever is said about it later', async () => {
+  test('keeps its first time, whatever its reason later', async () => {
     const { platform } = await openApp();
     await block(platform);
     const { since } = await platform.value<{ since: string }>('install-blocks.get', { params });
@@ -218,7 +218,7 @@ describe('spec C-13: an install block', () => {
   });
 });
 
-test("a builder gets no instance of another tenant's private vertical: it is not there", async () => {
+test("a builder gets no instance of another tenant's private vertical: it reads as not found", async () => {
   const { platform } = await openApp();
   const other = await platform.tenant('other');
   const provision = (as: typeof STAFF) =>

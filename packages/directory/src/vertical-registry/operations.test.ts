@@ -1,4 +1,4 @@
-/** Verticals as a whole: registering them, and who is shown which. */
+/** Verticals as a whole: registering and listing them. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import { admitted, manifestOf, promote } from '../../test/registry.ts';
@@ -34,7 +34,7 @@ async function openMarket() {
   return { platform, a, b };
 }
 
-describe('spec C-14: who is shown which verticals', () => {
+describe('spec C-14: the verticals that a caller is shown', () => {
   const ALL = ['a-private', 'a-public', 'b-private', 'b-public', 'b-unlisted', 'ours'];
 
   test.each([
@@ -48,7 +48,7 @@ describe('spec C-14: who is shown which verticals', () => {
     expect(await slugs(platform, { visibleTo: a.id, ownerTenant: b.id }, as)).toEqual(['b-public']);
   });
 
-  test('a builder sees what its tenant owns, whatever it sends in the two filters', async () => {
+  test('a builder sees the verticals of its tenant, with any value in the two filters', async () => {
     const { platform, a, b } = await openMarket();
     const as = platform.builder(a.id);
     for (const query of [{}, { ownerTenant: b.id }, { visibleTo: b.id }, { visibleTo: a.id }])
@@ -75,9 +75,9 @@ describe('spec C-14: who is shown which verticals', () => {
     expect(await slugs(platform, { ...query, cursor: first.nextCursor }, as)).toEqual(['a-public']);
   });
 
-  test("another's vertical is not there for a builder, also where it is published", async () => {
+  test("another tenant's vertical reads as not found for a builder, also a published one", async () => {
     const { platform, a } = await openMarket();
-    for (const slug of ['b-private', 'b-public', 'b-unlisted', 'ours', 'nobody'])
+    for (const slug of ['b-private', 'b-public', 'b-unlisted', 'ours', 'unknown'])
       expect(
         await refusal(platform.call('verticals.get', { params: { slug }, as: platform.builder(a.id) })),
       ).toMatchObject({ status: 404, reason: 'unknown_vertical' });
@@ -85,7 +85,7 @@ describe('spec C-14: who is shown which verticals', () => {
 });
 
 describe('spec C-13: registering a vertical', () => {
-  test('the same again answers what is there, and writes nothing', async () => {
+  test('the same again answers the existing one, and writes nothing', async () => {
     const platform = await openPlatform();
     const { id } = await platform.tenant('acme');
     const body = { slug: 'app', name: 'App', ownerTenant: id };
@@ -138,7 +138,7 @@ describe('spec C-13: registering a vertical', () => {
     expect(await slugs(platform, {})).toEqual([]);
   });
 
-  test('its record changes its tag with whatever it shows, and a stale one is refused', async () => {
+  test('its record changes its tag with every field that it shows, and a stale tag is refused', async () => {
     const platform = await openPlatform();
     await create(platform, { slug: 'app', name: 'App' });
     const params = { slug: 'app' };
@@ -170,7 +170,7 @@ describe('spec C-13: registering a vertical', () => {
     expect((await platform.call('verticals.get', { params })).value).toMatchObject({ name: 'Better' });
   });
 
-  test('a rename writes what it was and what it is; the same name writes nothing', async () => {
+  test('a rename logs the old and the new name; the same name writes nothing', async () => {
     const platform = await openPlatform();
     await create(platform, { slug: 'app', name: 'App' });
     const parts = { params: { slug: 'app' }, body: { name: 'Better' } };

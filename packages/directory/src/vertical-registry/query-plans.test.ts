@@ -45,18 +45,18 @@ test('all scripts: two walks along their names, each cut before they are merged'
   expect(plan).toMatch(/MERGE \(UNION ALL\)/);
   expect(plan).toMatch(/SEARCH v USING PRIMARY KEY \(slug>\?\)/);
   expect(plan).toMatch(/SEARCH r USING INDEX \w+ \(script>\?\)/);
-  // What is scanned and sorted are the two pages.
+  // Only the two pages are scanned and sorted.
   expect(plan).not.toMatch(/SCAN (?!\(subquery)/);
 });
 
-test("a tenant's scripts: from its verticals to their versions, past everybody else's", () => {
+test("a tenant's scripts: from its verticals to their versions, past those of other tenants", () => {
   const plan = planOf(serviceRefsPage({ ...page, tenant: 'tnt_1' }));
   expect(plan.match(/SEARCH v USING (COVERING )?INDEX verticals_owner/g)).toHaveLength(2);
   expect(plan).toMatch(/SEARCH r USING INDEX \w+ \(vertical=\?\)/);
   expect(plan).not.toMatch(/SCAN (?!\(subquery)/);
 });
 
-describe('what a transaction asks on its way', () => {
+describe('statements inside of transactions', () => {
   test.each([
     USED_BY_OTHERS,
     OTHERS_BOUND,

@@ -1,4 +1,4 @@
-/** Which version a scope runs on: one of its own, what prod serves, or what is compiled in. */
+/** The version of a scope: its own, the one on prod, or the compiled one. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, type STAFF } from '../../test/platform.ts';
 import { admitted, manifestOf, migrationOf, promote, register } from '../../test/registry.ts';
@@ -27,7 +27,7 @@ const read = (platform: Platform, scope: ScopeRecord) =>
 const routed = async (platform: Platform) => (await platform.admin.routes()).map(({ version }) => version);
 
 describe('spec C-04: the version of a scope', () => {
-  test('is what prod serves until it is bound, and again when it is let go', async () => {
+  test('is the one on prod until it is bound, and again when it is released', async () => {
     const { platform, scope, one, two } = await openScope();
     expect(await read(platform, scope)).toMatchObject({ version: '1.0.0', id: one.id, bound: false });
     await bind(platform, scope, { version: '2.0.0' });
@@ -71,7 +71,7 @@ describe('spec C-04: the version of a scope', () => {
     expect(await routed(platform)).toEqual(['2.0.0']);
   });
 
-  test('of a vertical that nobody registered is what the wiring says, and cannot be bound', async () => {
+  test("of an unregistered vertical is the wiring's, and cannot be bound", async () => {
     const platform = await openPlatform({ versionOf: () => '0.0.0' });
     const scope = await platform.scope((await platform.tenant('acme')).id);
     await platform.hostname(scope, 'acme.localhost');
@@ -129,7 +129,7 @@ describe('spec C-04: the version of a scope', () => {
     expect(await platform.adminLog()).toEqual(before);
   });
 
-  test("what an owner admitted alone is not for another tenant's scope", async () => {
+  test("a version that only its owner admitted is not for another tenant's scope", async () => {
     const platform = await openPlatform();
     const [a, b] = [await platform.tenant('a'), await platform.tenant('b')];
     const owner = platform.builder(a.id) as typeof STAFF;
@@ -254,7 +254,7 @@ describe('a vertical that is compiled in', () => {
     expect(told).toBe(0);
   });
 
-  test('a newer one serves at once, and lets go of the scopes that were bound to the one before', async () => {
+  test('a newer one serves at once, and releases the scopes that were bound to the one before', async () => {
     const platform = await openPlatform();
     await platform.admin.registerBuiltIn(builtIn('1.0.0'));
     const scope = await platform.scope((await platform.tenant('acme')).id);
@@ -288,7 +288,7 @@ describe('a vertical that is compiled in', () => {
     expect((await platform.adminLog()).at(-1)?.after).toMatchObject({ releasedScopes: 1 });
   });
 
-  test('another build under the same number is told apart, and the number keeps what it stood for', async () => {
+  test('another build under the same number gets a longer one, and the number keeps its meaning', async () => {
     const platform = await openPlatform();
     await platform.admin.registerBuiltIn(builtIn('1.0.0'));
     const other = builtIn('1.0.0', { migrations: [migrationOf(1), migrationOf(2)] });
@@ -327,7 +327,7 @@ describe('a vertical that is compiled in', () => {
     expect(await platform.adminLog()).toEqual(before);
   });
 
-  test('one that staff registered and left serving something else is taken over', async () => {
+  test('a vertical that staff registered with another version is taken over', async () => {
     const platform = await openPlatform();
     await platform.call('verticals.create', { body: { slug: 'fieldwork', name: 'Fieldwork' } });
     await admitted(platform, 'fieldwork', '0.1.0');

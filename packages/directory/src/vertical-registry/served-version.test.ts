@@ -1,9 +1,9 @@
-/** What the registry says serves is what is written down about the work of a scope. */
+/** Records about the work of a scope name the version that the registry serves. */
 import { expect, test } from 'vitest';
 import { openPlatform } from '../../test/platform.ts';
 import { admitted, promote } from '../../test/registry.ts';
 
-test('a usage line carries the version that its scope runs on when it is brought in: its own, or what prod serves', async () => {
+test('a usage line carries the version of its scope when it is collected: its own, or the one on prod', async () => {
   const platform = await openPlatform({ versionOf: () => '0.0.0' });
   const { id: tenant } = await platform.tenant('acme');
   const { id: scope } = await platform.scope(tenant);

@@ -1,4 +1,4 @@
-/** Versions: registered once and for all, and decided about by whom it concerns. */
+/** Versions: registered once and for all, and judged by the reviewers. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, DIGEST, manifestOf, migrationOf, promote, register } from '../../test/registry.ts';
@@ -56,12 +56,12 @@ describe('spec C-13: a version never changes', () => {
     });
   });
 
-  test('a manifest about something else, or whose parts do not fit, is refused', async () => {
+  test('a manifest of another vertical or version, or whose parts do not fit, is refused', async () => {
     const { platform } = await openApp();
     for (const manifest of [
       manifestOf('other', '1.0.0'),
       manifestOf('app', '1.0.1'),
-      manifestOf('app', '1.0.0', { ownerRole: 'nobody' }),
+      manifestOf('app', '1.0.0', { ownerRole: 'unknown' }),
     ])
       expect(await refusal(post(platform, { manifest }))).toMatchObject({ status: 400 });
   });
@@ -77,7 +77,7 @@ describe('spec C-13: a version never changes', () => {
 });
 
 describe('spec C-13: every state and every verdict', () => {
-  /** Where a version gets to from nothing. */
+  /** The verdicts that lead to each state from nothing. */
   const PATHS: Readonly<Record<VersionStatus, readonly ('admit' | 'reject')[]>> = {
     pending: [],
     admitted: ['admit'],
@@ -110,7 +110,7 @@ describe('spec C-13: every state and every verdict', () => {
       });
   });
 
-  test('what serves is not rejected, nor what a scope is bound to', async () => {
+  test('a version that serves, or that a scope is bound to, is not rejected', async () => {
     const platform = await openPlatform();
     const tenant = await platform.tenant('acme');
     await platform.call('verticals.create', { body: { slug: 'fieldwork', name: 'Fieldwork' } });
@@ -142,7 +142,7 @@ describe('spec C-13: every state and every verdict', () => {
     expect(await refusal(decide(platform, id, 'admit'))).toMatchObject({ status: 404 });
   });
 
-  test('what was said of a verdict stands with the version and in the log, and goes with the next verdict', async () => {
+  test('the note of a verdict stands with the version and in the log, and goes with the next verdict', async () => {
     const { platform } = await openApp();
     const { id } = await register(platform, 'app', '1.0.0');
     const params = { slug: 'app', id };
@@ -180,7 +180,7 @@ describe('spec C-13: every state and every verdict', () => {
   });
 });
 
-describe('who decides', () => {
+describe('the reviewers', () => {
   test('the owner of a private vertical decides alone', async () => {
     const { platform, owner } = await openApp();
     const { id } = await register(platform, 'app', '1.0.0', { as: owner });
@@ -189,7 +189,7 @@ describe('who decides', () => {
     expect((await promote(platform, 'app', { id }, owner)).value).toMatchObject({ version: '1.0.0' });
   });
 
-  test('once others are shown it, staff do, and what the owner admitted alone needs another look', async () => {
+  test('once others are shown it, staff decide, and a version that the owner admitted alone needs another review', async () => {
     const { platform, owner } = await openApp();
     const [first, second] = [
       await register(platform, 'app', '1.0.0', { as: owner }),
@@ -204,12 +204,12 @@ describe('who decides', () => {
     const review = { status: 403, reason: 'staff_review_required' };
     expect(await refusal(decide(platform, id, 'admit', owner))).toMatchObject(review);
     expect(await refusal(promote(platform, 'app', { id: second.id }, owner))).toMatchObject(review);
-    // The same word again, from staff, is another word.
+    // The same verdict again, from staff, is another verdict.
     await decide(platform, second.id, 'admit');
     expect((await promote(platform, 'app', { id: second.id }, owner)).status).toBe(200);
   });
 
-  test('making it private again gives the decision back only when nobody else has an instance', async () => {
+  test('making it private again gives the decision back only when no other tenant has an instance', async () => {
     const platform = await openPlatform();
     const [a, b] = [await platform.tenant('a'), await platform.tenant('b')];
     const owner = platform.builder(a.id);
@@ -240,8 +240,8 @@ describe('who decides', () => {
   });
 });
 
-describe('what a version changes rides on the answer', () => {
-  test('nothing while nothing serves', async () => {
+describe('the changes of a version are part of the answer', () => {
+  test('none while no version serves', async () => {
     const { platform } = await openApp();
     const { id } = await register(platform, 'app', '1.0.0');
     expect((await decide(platform, id, 'admit')).value).toMatchObject({ changes: null });

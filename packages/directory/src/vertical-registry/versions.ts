@@ -51,7 +51,7 @@ const versionParams = z.strictObject({ slug, id: versionId });
 const verdict = z.strictObject({ note: z.string().min(1).max(1000).optional() });
 
 const reviewers =
-  "Staff may, and the owner of a private vertical that nobody else has an instance of (otherwise reason staff_review_required). The answer compares the version's permissions, migrations, hosts and settings with those that serve.";
+  "Staff may, and the owner of a private vertical of which no other tenant has an instance (otherwise reason staff_review_required). The answer compares the version's permissions, migrations, hosts and settings with those that serve.";
 
 export const versionsList = adminOperation({
   name: 'vertical-versions.list',

@@ -1,4 +1,4 @@
-/** What a bound vertical's answer may do to the platform, and what it may not. */
+/** The answers of a bound vertical, and their limits. */
 import { PlatformError, problemDocument, scopeRef } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -29,7 +29,7 @@ test('spec 5.6: the platform secret travels in its header, and unknown fields of
   expect(seen?.redirect).toBe('manual');
 });
 
-test('spec C-12: a refusal goes on as it is: its status, its reason, what is wrong with which field, and when to try again', async () => {
+test('spec C-12: a refusal goes on as it is: its status, its reason, the errors of its fields, and when to try again', async () => {
   const errors = [{ path: 'claim', message: 'is made once a minute' }];
   const told = ask(async () => {
     const document = problemDocument(
@@ -48,7 +48,7 @@ test('spec C-12: a refusal goes on as it is: its status, its reason, what is wro
 test.each([
   ['never answers', () => new Promise<Response>(() => undefined)],
   ['stops in the middle of its answer', async () => new Response(new ReadableStream())],
-])('a vertical that %s is given up on, also when it does not look at the signal', async (_, fetch) => {
+])('a vertical that %s is given up on, also when it ignores the signal', async (_, fetch) => {
   const controller = new AbortController();
   const asked = ask(fetch, () => controller.signal);
   controller.abort(new Error('time is up'));

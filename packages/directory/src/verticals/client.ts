@@ -18,7 +18,7 @@ import { noVertical } from './reach.ts';
 export const INTERNAL_ORIGIN = 'http://vertical.internal';
 /** The most bytes of an answer that are read: a page of 200 large events fits, a runaway stream does not. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
-/** How long a vertical may take: provisioning runs every migration of a new database. */
+/** The most time that a vertical may take: provisioning runs every migration of a new database. */
 export const VERTICAL_TIMEOUT_MS = 30_000;
 
 const UNUSABLE = 'vertical_answer' satisfies Unanswered;
@@ -35,7 +35,7 @@ export interface VerticalQuestion<S extends z.ZodType> {
   readonly body?: Readonly<Record<string, unknown>>;
   /** Present makes it a POST with these bytes as its body; scope and `query` stay in the address. */
   readonly content?: Content;
-  /** How long the vertical may take. Default: 30 seconds. */
+  /** The most time that the vertical may take. Default: 30 seconds. */
   readonly timeoutMs?: number;
   /** True passes the status of a refusal on even when it has no problem document (spec 7.5). Default: that is a fault. */
   readonly forward?: boolean;

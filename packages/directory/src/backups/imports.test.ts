@@ -26,28 +26,28 @@ async function open() {
 
 test('the bytes of an upload whose call is refused afterwards are deleted at once', async () => {
   const { platform, backups, params, upload, listed } = await open();
-  // The scope goes while the bytes come in.
+  // The scope is reaped while the bytes come in.
   backups.beforePut = async () => {
     backups.beforePut = null;
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
     await platform.finish(platform.call('scopes.reap', { params, body: { backup: false } }));
   };
   expect(await refusal(upload())).toMatchObject({ status: 409, code: 'invalid_transition' });
-  expect([...backups.kept]).toEqual([]);
+  expect([...backups.stored]).toEqual([]);
   expect(await listed()).toBe(0);
   await platform.tamper((database) => {
     expect(database.prepare('SELECT * FROM incoming_copies').all()).toEqual([]);
   });
 });
 
-test('what a crash left of an upload is deleted by the sweep, when it is more than a day old', async () => {
+test('the remains of a crashed upload are deleted by the sweep after a day', async () => {
   const { platform, backups, upload, listed } = await open();
   const { put } = backups;
   const reached = Promise.withResolvers<void>();
   backups.put = async (address, body) => {
     const stored = await put(address, body);
     reached.resolve();
-    // The process dies here: the bytes are there, and nobody knows of them.
+    // The process dies here: the bytes are stored, and the directory does not know of them.
     await new Promise(() => undefined);
     return stored;
   };
@@ -55,27 +55,27 @@ test('what a crash left of an upload is deleted by the sweep, when it is more th
   await reached.promise;
   backups.put = put;
   await platform.tamper(() => undefined);
-  expect(backups.kept.size).toBe(1);
+  expect(backups.stored.size).toBe(1);
   platform.clock.ms += 23 * HOUR_MS;
   expect(await platform.admin.imports.clearAbandoned()).toBe(0);
-  expect(backups.kept.size).toBe(1);
+  expect(backups.stored.size).toBe(1);
   platform.clock.ms += HOUR_MS;
   expect(await platform.admin.imports.clearAbandoned()).toBe(1);
-  expect(backups.kept.size).toBe(0);
+  expect(backups.stored.size).toBe(0);
   expect(await platform.admin.imports.clearAbandoned()).toBe(0);
   expect(await listed()).toBe(0);
 });
 
-test('what became a backup stays, however old it is, and so does what this directory never heard of', async () => {
+test('a known backup stays however old it is, and so does a file that this directory never noted', async () => {
   const { platform, backups, upload, listed } = await open();
   await upload();
-  backups.kept.set(
+  backups.stored.set(
     'scopes/scp_01jd0000000000000000000001/bkp_01jd0000000000000000000001.ndjson',
     'of another',
   );
   platform.clock.ms += 400 * 24 * HOUR_MS;
   expect(await platform.admin.imports.clearAbandoned()).toBe(0);
-  expect(backups.kept.size).toBe(2);
+  expect(backups.stored.size).toBe(2);
   expect(await listed()).toBe(1);
 });
 
@@ -89,6 +89,6 @@ test('an upload that was given up cannot become a backup any more', async () => 
     return stored;
   };
   expect((await upload().catch((error) => error)).status).not.toBe(201);
-  expect(backups.kept.size).toBe(0);
+  expect(backups.stored.size).toBe(0);
   expect(await listed()).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** A copy on its way out: logged before the first byte, never piled up, and failing loudly when it breaks off. */
+/** An export is logged before the first byte, streams without piling up, and fails loudly when it breaks off. */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
@@ -132,7 +132,7 @@ describe.each(['bound', 'local'] as const)('a large copy (%s)', (reach) => {
       const { value } = await reader.read();
       expect(value?.byteLength).toBe(64 * 1024);
       taken += 1;
-      // Whatever reads ahead gets its chance to.
+      // Gives any read-ahead its chance to run.
       if (taken % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
       inFlightMax = Math.max(inFlightMax, seen.made - taken);
     }
@@ -140,7 +140,7 @@ describe.each(['bound', 'local'] as const)('a large copy (%s)', (reach) => {
     await reader.cancel();
   });
 
-  test('is stopped at its source when nobody reads on', async () => {
+  test('is stopped at its source when its reader leaves', async () => {
     const { seen, reader } = await openEndless();
     await reader.read();
     await reader.cancel(new Error('the client went away'));
@@ -183,7 +183,7 @@ test.each([
 
 test.each([
   ['without bytes', { format: 'ndjson', bookmark: null, body: 'a copy' }],
-  ['in a format that nobody knows', { format: 'zip', bookmark: null, body: new Response('a copy').body }],
+  ['in an unknown format', { format: 'zip', bookmark: null, body: new Response('a copy').body }],
   ['without a word about its bookmark', { format: 'ndjson', body: new Response('a copy').body }],
 ])('spec C-08: a co-located host that answers %s is 502, and the access row stays', async (_, answer) => {
   const { platform, take } = await openWithScope();

@@ -1,6 +1,6 @@
 /**
- * The read ladder: what a worker is asked, who is asked when, and one access row whoever answered. That both rungs answer
- * alike is seen on a real scope, in `test/both-rungs.test.ts`: the double here looks at no filter.
+ * The read ladder: which transport is asked, with which question, and one access row for either.
+ * `test/both-transports.test.ts` ⏎ shows on a real scope that both answer alike: the double here ignores filters.
  */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ type Read = {
   query?: Record<string, unknown>;
   body?: Record<string, unknown>;
   asked: Record<string, string>;
-  /** What is asked in a body; undefined: it is a GET. */
+  /** The body of the question; undefined: it is a GET. */
   sent?: Record<string, unknown>;
   items: number | null;
   other: string | null;
@@ -157,7 +157,7 @@ async function openWithScope() {
 }
 
 describe.each(READS)('spec C-05, C-06, C-07, C-10: $name $query', (each) => {
-  test('the worker is asked just that, the co-located host instead of it, and each leaves one access row', async () => {
+  test('the worker gets exactly this question, the co-located host the same instead of it, and each read leaves one access row', async () => {
     const { platform, scope, read } = await openWithScope();
     const before = platform.fieldwork.requests.length;
 
@@ -176,7 +176,7 @@ describe.each(READS)('spec C-05, C-06, C-07, C-10: $name $query', (each) => {
     expect(colocated).toEqual(delegated);
     expect(platform.fieldwork.requests).toHaveLength(before + 1);
 
-    // Where there are both, the worker is asked: the host in this process need not be the one that serves.
+    // With both, the worker is asked: the host in this process need not be the one that serves.
     platform.reach = 'both';
     expect(await read(each)).toEqual(delegated);
     expect(platform.fieldwork.requests).toHaveLength(before + 2);
@@ -263,7 +263,7 @@ test('spec C-07: of counted events the log says how many buckets were shown, not
   expect(await platform.accessLog()).toMatchObject([{ operation: 'facets.get', items: 2 }]);
 });
 
-test('spec C-06: where a worker is bound, its failure is the answer, and nobody else is asked', async () => {
+test('spec C-06: where a worker is bound, its failure is the answer, and the host is not asked', async () => {
   const { platform, read } = await openWithScope();
   platform.reach = 'both';
   platform.fieldwork.fault = () => Promise.reject(new TypeError('fetch failed'));
@@ -293,7 +293,7 @@ test('spec C-23: the summary by operation echoes groupBy and counts the null buc
   });
 });
 
-test('spec C-30: what the access log says was shown of a summary is its buckets, and not what they count', async () => {
+test('spec C-30: the access log counts the buckets of a summary, and not the events in them', async () => {
   const { platform, read } = await openWithScope();
   platform.reach = 'local';
   const lastAt = '2026-11-21T08:00:00.000Z';
@@ -321,7 +321,7 @@ test('spec C-05: a query says its limits, and the access log which statement it 
   expect(log).toContain('sha256:');
 });
 
-test('a table that is not there is the refusal of whichever side was asked', async () => {
+test('an unknown table is the refusal of whichever side was asked', async () => {
   const { platform, read } = await openWithScope();
   const ask = { name: 'tables.read', params: { table: 'customers' } } as const;
   const delegated = await refusal(read(ask));
@@ -331,7 +331,7 @@ test('a table that is not there is the refusal of whichever side was asked', asy
 });
 
 test.each(['..', '.', '', 'a/b', 'a?b', '%2e%2e', 'x'.repeat(129)])(
-  'a table called %j is refused before anybody is asked',
+  'a table called %j is refused before any vertical is asked',
   async (table) => {
     const { platform, read } = await openWithScope();
     const before = platform.fieldwork.requests.length;

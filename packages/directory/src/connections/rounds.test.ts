@@ -15,17 +15,17 @@ const claims = {
   expiresAtMs: 1_800_000_000_000,
 };
 
-test('a ticket says what it was signed for, in a form that an address can carry', () => {
+test('a ticket carries its claims in a form that fits into an address', () => {
   const ticket = signTicket(key, claims);
   expect(readTicket(key, ticket)).toEqual(claims);
   expect(ticket).toMatch(/^[\w-]+\.[\w-]+$/);
 });
 
-test('another key’s ticket is none', () => {
+test('a ticket of another key is refused', () => {
   expect(readTicket(new Uint8Array(32).fill(8), signTicket(key, claims))).toBeNull();
 });
 
-test('a ticket with any one character changed, added or removed is none', () => {
+test('a ticket with any one character changed, added or removed is refused', () => {
   const ticket = signTicket(key, claims);
   for (let at = 0; at < ticket.length; at++) {
     const other = ticket[at] === 'A' ? 'B' : 'A';

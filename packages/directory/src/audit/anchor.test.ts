@@ -1,4 +1,4 @@
-/** What changes wait for, while the witness outside works and while it does not. */
+/** Changes wait for an anchor that works, and not for one that fails. */
 import { expect, test } from 'vitest';
 import type { LogHead } from '../declarations/records.ts';
 import { makeAnchoring } from './anchor.ts';
@@ -6,8 +6,11 @@ import { makeAnchoring } from './anchor.ts';
 const headAt = (sequence: number): LogHead => ({ sequence, hash: `hash ${sequence}` });
 
 /** An anchor that answers when the test says so. Each offer stays open until then. */
-function open({ kept = null as LogHead | null, hashAt = (sequence: number) => `hash ${sequence}` } = {}) {
-  const witness = { kept };
+function open({
+  witnessed = null as LogHead | null,
+  hashAt = (sequence: number) => `hash ${sequence}`,
+} = {}) {
+  const witness = { witnessed };
   const clock = { ms: 1_000_000 };
   const incidents: unknown[] = [];
   const offers: { readonly head: LogHead; end(error?: Error): Promise<void> }[] = [];
@@ -21,7 +24,7 @@ function open({ kept = null as LogHead | null, hashAt = (sequence: number) => `h
           };
           offers.push({ head, end });
         }),
-      read: async () => witness.kept,
+      read: async () => witness.witnessed,
     },
     hashAt: async (sequence) => hashAt(sequence),
     onIncident: (error) => incidents.push(error),
@@ -37,11 +40,11 @@ function open({ kept = null as LogHead | null, hashAt = (sequence: number) => `h
   return { witness, clock, incidents, offers, acknowledged, change, sequencesOffered };
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Lets all microtasks and immediate callbacks run. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 const unreachable = () => new Error('the anchor is out of reach');
 
-test('spec C-30: a change waits for an anchor that works, until a head that covers it was taken', async () => {
+test('spec C-30: a change waits for an anchor that works, until it has taken a head that covers the change', async () => {
   const { offers, acknowledged, change, sequencesOffered } = open();
   await change(1);
   await change(2);
@@ -54,12 +57,12 @@ test('spec C-30: a change waits for an anchor that works, until a head that cove
   expect(acknowledged).toEqual([1, 2, 3]);
 });
 
-test('spec C-30: after an offer that failed nobody waits, the newest head is offered behind them, and one incident says so', async () => {
+test('spec C-30: after a failed offer no change waits, the newest head is offered in the background, and one incident is reported', async () => {
   const { incidents, offers, acknowledged, change, sequencesOffered } = open();
   await change(1);
   await change(2);
   await offers[0]?.end(unreachable());
-  // Also who came meanwhile is let go.
+  // Changes that came meanwhile are acknowledged too.
   expect(acknowledged).toEqual([1, 2]);
   for (const sequence of [3, 4, 5]) await change(sequence);
   expect(acknowledged).toEqual([1, 2, 3, 4, 5]);
@@ -72,7 +75,7 @@ test('spec C-30: after an offer that failed nobody waits, the newest head is off
   expect(incidents).toHaveLength(1);
 });
 
-test('spec C-30: once an offer behind the changes was taken, they wait again', async () => {
+test('spec C-30: once an offer in the background was taken, changes wait again', async () => {
   const { incidents, offers, acknowledged, change } = open();
   await change(1);
   await offers[0]?.end(unreachable());
@@ -82,7 +85,7 @@ test('spec C-30: once an offer behind the changes was taken, they wait again', a
   expect(acknowledged).toEqual([1, 2]);
   await offers[2]?.end();
   expect(acknowledged).toEqual([1, 2, 3]);
-  // What fails from here on is another outage.
+  // A failure from here on is another outage.
   await change(4);
   await offers[3]?.end(unreachable());
   expect(incidents).toHaveLength(2);
@@ -106,7 +109,7 @@ test('spec C-30: 30 s after the last failure a change waits again, also for an o
   expect(incidents).toHaveLength(1);
 });
 
-test('an offer behind the changes that never ends does not hold up those who come 30 s later', async () => {
+test('a background offer that never ends does not hold up changes 30 s later', async () => {
   const { clock, offers, acknowledged, change, sequencesOffered } = open();
   await change(1);
   await offers[0]?.end(unreachable());
@@ -117,7 +120,7 @@ test('an offer behind the changes that never ends does not hold up those who com
   expect(sequencesOffered()).toEqual([1, 2, 3]);
   await offers[2]?.end();
   expect(acknowledged).toEqual([1, 2, 3]);
-  // One that ends after all takes nothing back.
+  // An offer that ends after all takes nothing back.
   await offers[1]?.end();
   await change(4);
   expect(sequencesOffered()).toEqual([1, 2, 3, 4]);
@@ -137,9 +140,9 @@ test('a clock that was ahead when the anchor failed does not keep changes from w
   expect(acknowledged).toEqual([1, 2]);
 });
 
-test('spec C-30: a log that lost its anchored row is no outage: each change says so, and the evidence stays', async () => {
+test('spec C-30: a log that lost its anchored row is no outage: each change reports it, and the evidence stays', async () => {
   const { incidents, acknowledged, change, sequencesOffered } = open({
-    kept: headAt(9),
+    witnessed: headAt(9),
     hashAt: () => 'another',
   });
   await change(1);
@@ -149,14 +152,14 @@ test('spec C-30: a log that lost its anchored row is no outage: each change says
   expect(sequencesOffered()).toEqual([]);
 });
 
-test('an anchor that the operator put aside is made anew by the next change', async () => {
+test('an anchor that the operator removed is written anew by the next change', async () => {
   const { witness, incidents, change, sequencesOffered } = open({
-    kept: headAt(9),
+    witnessed: headAt(9),
     hashAt: (sequence) => (sequence === 9 ? 'another' : `hash ${sequence}`),
   });
   await change(10);
   expect([incidents.length, sequencesOffered()]).toEqual([1, []]);
-  witness.kept = null;
+  witness.witnessed = null;
   await change(11);
   expect([incidents.length, sequencesOffered()]).toEqual([1, [11]]);
 });

@@ -35,7 +35,7 @@ test('spec C-05, C-06, C-07: the worker and the co-located host give one health 
   });
 });
 
-test('spec C-05: what one page does not hold is said to be more, and a scope that is suspended says so', async () => {
+test('spec C-05: a full page is marked with more, and a suspended scope says so', async () => {
   const { platform, scope, health } = await openWithScope();
   platform.reach = 'local';
   const asked: unknown[] = [];
@@ -112,7 +112,7 @@ test('a scope that its application does not know is failing, with the reason', a
   expect(await health()).toEqual(delegated);
 });
 
-test('bound to no vertical there is nobody to ask: 501 with a diagnosis, and no access row', async () => {
+test('bound to no vertical it is 501 with a diagnosis, and no access row', async () => {
   const { platform, health } = await openWithScope();
   platform.reach = 'none';
   expect(await refusal(health())).toMatchObject({ status: 501, reason: 'no_vertical' });

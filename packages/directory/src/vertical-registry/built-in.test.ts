@@ -6,7 +6,7 @@ import { manifestOf } from '../../test/registry.ts';
 import { declaredMigrations } from './built-in.ts';
 import { registryMigrations } from './schema.ts';
 
-test('a version declares what a scope writes into its journal when it applies it', async () => {
+test('a version declares the same digests that a scope writes into its journal', async () => {
   const database = new DatabaseSync(':memory:');
   database.exec('CREATE TABLE tenants (id TEXT PRIMARY KEY); CREATE TABLE scopes (id TEXT PRIMARY KEY)');
   const db = {
@@ -25,7 +25,7 @@ test('a version declares what a scope writes into its journal when it applies it
   const declared = declaredMigrations([registryMigrations]);
   expect(declared).toEqual(applied);
   expect(declared).toHaveLength(1);
-  // And it is what a registration takes.
+  // A registration accepts them.
   const platform = await openPlatform();
   const builtIn = { manifest: manifestOf('fieldwork', '1.0.0'), migrations: declared };
   expect(await platform.admin.registerBuiltIn(builtIn)).toMatchObject({ changed: true });
