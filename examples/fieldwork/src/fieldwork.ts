@@ -40,7 +40,7 @@ import { defineFieldwork } from './vertical/vertical.ts';
 /** Fieldwork, ready to be called. */
 export interface Fieldwork {
   readonly manifest: typeof manifest;
-  /** Call `app.fetch(request, env)`; `env.node` says whose request it is. */
+  /** Call `app.fetch(request, env)`; `env.node` names the tenant and the scope of the request. */
   readonly app: Hono<FieldworkEnv>;
   /** The units that an engine has to be able to open. */
   readonly units: { readonly scope: ScopeUnit; readonly identity: IdentityDirectoryUnit };

@@ -39,7 +39,7 @@ function toWebFile(name: string, body: Uint8Array<ArrayBuffer>): WebFile {
     ...(zipped.byteLength < body.byteLength ? { gzip: zipped } : {}),
     contentType: CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
     etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
-    // The build puts a hash of their content into the names of these.
+    // The build puts a hash of the content into these names.
     immutable: name.startsWith('/assets/'),
   };
 }

@@ -43,8 +43,8 @@ export interface NodeVerifierOptions {
 export type RequestNode = Pick<Bindings, 'node' | 'clientAddress'>;
 
 /**
- * Makes the function that verifies the header of a request. A request without one belongs to no instance. ⏎ @throws
- * PlatformError `forbidden`, reason `node_assertion_refused`, for one that is malformed, too old, for another
+ * Makes the function that verifies the header of a request. A request without one belongs to no instance.
+ * @throws PlatformError `forbidden`, reason `node_assertion_refused`, for one that is malformed, too old, for another
  * vertical, or signed by an unknown key.
  */
 export function makeNodeVerifier({

@@ -17,8 +17,8 @@ import { jsonResponse } from './lib/request.ts';
 import { type ListingStub, type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
 
 /**
- * Identifies the caller and the scope: the gate of every route of the mount. ⏎ @throws PlatformError `unauthenticated`
- * for an anonymous caller, or another refusal.
+ * Identifies the caller and the scope: the gate of every route of the mount.
+ * @throws PlatformError `unauthenticated` for an anonymous caller, or another refusal.
  */
 export type ResolveStub<E extends Env> = (c: Context<E>) => Promise<ListingStub> | ListingStub;
 

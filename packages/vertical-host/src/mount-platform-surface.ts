@@ -11,12 +11,14 @@ import { guarded, installProblemHandler } from './lib/problem-response.ts';
 
 /**
  * Mounts `/internal/*`. One middleware in front of all of it, unknown addresses included, checks the platform secret;
- * without a configured secret everything is 403. Every failure is a problem document. ⏎ Call it last. It sets the
- * app's error handler: a `PlatformError` from any route of the app is a problem document; other errors go unchanged to
- * the app's earlier handler, or, without one, are answered as {@link problemResponse} does. A handler that is set
- * after the mount replaces that outside of `/internal/*`; inside, `PlatformError`s stay problem documents. ⏎ @throws
- * Error at once when the app has routes under `/internal` already, which the middleware would not cover, or when
- * `roles` or `ownerRoleKey` are not well formed.
+ * without a configured secret everything is 403. Every failure is a problem document.
+ *
+ * Call it last. It sets the app's error handler: a `PlatformError` from any route of the app is a problem document;
+ * other errors go unchanged to the app's earlier handler, or, without one, are answered as {@link problemResponse}
+ * does. A handler that is set after the mount replaces that outside of `/internal/*`; inside, `PlatformError`s stay
+ * problem documents.
+ * @throws Error at once when the app has routes under `/internal` already, which the middleware would not cover, or
+ * when `roles` or `ownerRoleKey` are not well formed.
  */
 export function mountPlatformSurface<E extends Env>(
   app: Hono<E>,

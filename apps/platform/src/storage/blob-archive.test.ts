@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Archive, makeDirectoryArchive, makeNodeBlobStore } from '@freehold/engine-node';
 import type { BlobStore } from '@freehold/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { makeBlobArchive, restoreBlobs } from './blob-archive.ts';
+import { BlobArchive, restoreBlobs } from './blob-archive.ts';
 
 let home: string;
 let isOurs: boolean;
@@ -35,7 +35,7 @@ function open() {
     put: (key, bytes) => guarded(() => directory.put(key, bytes)),
     delete: (key) => guarded(() => directory.delete(key)),
   };
-  const blobArchive = makeBlobArchive({
+  const blobArchive = new BlobArchive({
     archive,
     storeOf: storeIn('data'),
     now: () => nowMs,

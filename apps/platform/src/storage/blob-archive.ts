@@ -23,120 +23,126 @@ export interface BlobArchiveStatus {
   readonly lagMs: number;
 }
 
-export interface BlobArchive {
-  status(): BlobArchiveStatus;
-  /** A scope's store, which archives its bytes too. */
-  blobs(scopeId: string): BlobStore;
-  /** Sends missing attachments, and deletes those of other scopes. @param scopeIds all scopes. */
-  reconcile(scopeIds: AsyncIterable<string>): Promise<void>;
-  /** Sends the waiting attachments once. Failed ones are retried by themselves, also after the next start. */
-  flush(): Promise<void>;
-}
-
 /** The delay after a failure, or while the archive is not known to be ours. */
 const RETRY_MS = 15_000;
 const PREFIX = 'blobs/';
 const KEY = /^blobs\/([a-zA-Z0-9_-]+)\/([0-9a-f]{64})$/;
 const keyOf = (scopeId: string, digest: string): string => `${PREFIX}${scopeId}/${digest}`;
 
-export function makeBlobArchive(options: BlobArchiveOptions): BlobArchive {
-  const { archive, storeOf, now, isOurs, onIncident } = options;
-  const waiting = new Map<
-    string,
-    { readonly scopeId: string; readonly digest: string; readonly sinceMs: number }
-  >();
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let failed = false;
+interface WaitingBlob {
+  readonly scopeId: string;
+  readonly digest: string;
+  readonly sinceMs: number;
+}
 
-  const ship = async (): Promise<void> => {
+/** The archive of attachments. State: the attachments that have not arrived, by key, and the run or timer that sends them. */
+export class BlobArchive {
+  readonly #options: BlobArchiveOptions;
+  readonly #waiting = new Map<string, WaitingBlob>();
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #hasFailed = false;
+
+  constructor(options: BlobArchiveOptions) {
+    this.#options = options;
+  }
+
+  status(): BlobArchiveStatus {
+    const nowMs = this.#options.now();
+    const oldestMs = this.#waiting.values().reduce((oldest, { sinceMs }) => Math.min(oldest, sinceMs), nowMs);
+    return { waiting: this.#waiting.size, lagMs: nowMs - oldestMs };
+  }
+
+  /** A scope's store, which archives its bytes too. */
+  readonly blobs = (scopeId: string): BlobStore => {
+    const { archive, storeOf, isOurs, onIncident } = this.#options;
+    const store = storeOf(scopeId);
+    return {
+      ...store,
+      put: async (body, limits) => {
+        const stored = await store.put(body, limits);
+        this.#enqueue(scopeId, stored.digest);
+        return stored;
+      },
+      delete: async (digest) => {
+        // The archive first: after a failure the local bytes are still known, and are deleted again.
+        if (isOurs()) await archive.delete(keyOf(scopeId, digest));
+        await store.delete(digest);
+      },
+      clear: async () => {
+        await store.clear();
+        await this.#clearArchived(scopeId).catch((error: unknown) =>
+          onIncident(error, { kind: 'archive', key: scopeId, method: 'clear' }),
+        );
+      },
+    };
+  };
+
+  /** Sends missing attachments, and deletes those of other scopes. @param scopeIds all scopes. */
+  async reconcile(scopeIds: AsyncIterable<string>): Promise<void> {
+    const { archive, storeOf, isOurs } = this.#options;
+    if (!isOurs()) return;
+    const archived = new Map<string, Set<string>>();
+    for await (const key of archive.list(PREFIX)) {
+      const [, scopeId, digest] = KEY.exec(key) ?? [];
+      if (scopeId && digest) archived.set(scopeId, (archived.get(scopeId) ?? new Set()).add(digest));
+    }
+    for await (const scopeId of scopeIds) {
+      for await (const { digest } of storeOf(scopeId).list())
+        if (!archived.get(scopeId)?.has(digest)) this.#enqueue(scopeId, digest);
+      archived.delete(scopeId);
+    }
+    for (const scopeId of archived.keys()) await this.#clearArchived(scopeId);
+    await this.flush();
+  }
+
+  /** Sends the waiting attachments once. Failed ones are retried by themselves, also after the next start. */
+  flush(): Promise<void> {
+    const { isOurs, onIncident } = this.#options;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running ??= this.#ship()
+      .catch((error: unknown) => {
+        // Reported once: an unreachable store stays so for a while.
+        if (!this.#hasFailed) onIncident(error, { kind: 'archive', key: 'attachments', method: 'put' });
+        this.#hasFailed = true;
+      })
+      .finally(() => {
+        this.#running = undefined;
+        const delayMs = this.#hasFailed || !isOurs() ? RETRY_MS : 0;
+        if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), delayMs).unref();
+      });
+    return this.#running;
+  }
+
+  async #ship(): Promise<void> {
+    const { archive, storeOf, isOurs } = this.#options;
     if (!isOurs()) return;
     // One after the other, so that only one attachment is in memory.
-    for (const [key, blob] of waiting) {
+    for (const [key, blob] of this.#waiting) {
       // Moves to the end of the queue, so that a failing one does not block the others.
-      waiting.delete(key);
-      waiting.set(key, blob);
+      this.#waiting.delete(key);
+      this.#waiting.set(key, blob);
       const body = await storeOf(blob.scopeId).open(blob.digest);
       // Null for one that was deleted since.
       if (body) await archive.put(key, await bytesOf(body));
-      waiting.delete(key);
-      failed = false;
+      this.#waiting.delete(key);
+      this.#hasFailed = false;
     }
-  };
-  const run = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    running ??= ship()
-      .catch((error: unknown) => {
-        // Reported once: an unreachable store stays so for a while.
-        if (!failed) onIncident(error, { kind: 'archive', key: 'attachments', method: 'put' });
-        failed = true;
-      })
-      .finally(() => {
-        running = undefined;
-        const delayMs = failed || !isOurs() ? RETRY_MS : 0;
-        if (waiting.size > 0) timer ??= setTimeout(() => void run(), delayMs).unref();
-      });
-    return running;
-  };
-  const enqueue = (scopeId: string, digest: string): void => {
-    const key = keyOf(scopeId, digest);
-    waiting.set(key, { scopeId, digest, sinceMs: waiting.get(key)?.sinceMs ?? now() });
-    void run();
-  };
+  }
 
-  const clearArchived = async (scopeId: string): Promise<void> => {
+  #enqueue(scopeId: string, digest: string): void {
+    const key = keyOf(scopeId, digest);
+    const sinceMs = this.#waiting.get(key)?.sinceMs ?? this.#options.now();
+    this.#waiting.set(key, { scopeId, digest, sinceMs });
+    void this.flush();
+  }
+
+  async #clearArchived(scopeId: string): Promise<void> {
+    const { archive, isOurs } = this.#options;
     if (!isOurs()) return;
     for await (const key of archive.list(`${PREFIX}${scopeId}/`)) await archive.delete(key);
-  };
-
-  return {
-    status: () => {
-      const oldestMs = waiting.values().reduce((oldest, { sinceMs }) => Math.min(oldest, sinceMs), now());
-      return { waiting: waiting.size, lagMs: now() - oldestMs };
-    },
-
-    blobs: (scopeId) => {
-      const store = storeOf(scopeId);
-      return {
-        ...store,
-        put: async (body, limits) => {
-          const stored = await store.put(body, limits);
-          enqueue(scopeId, stored.digest);
-          return stored;
-        },
-        delete: async (digest) => {
-          // The archive first: after a failure the local bytes are still known, and are deleted again.
-          if (isOurs()) await archive.delete(keyOf(scopeId, digest));
-          await store.delete(digest);
-        },
-        clear: async () => {
-          await store.clear();
-          await clearArchived(scopeId).catch((error: unknown) =>
-            onIncident(error, { kind: 'archive', key: scopeId, method: 'clear' }),
-          );
-        },
-      };
-    },
-
-    reconcile: async (scopeIds) => {
-      if (!isOurs()) return;
-      const archived = new Map<string, Set<string>>();
-      for await (const key of archive.list(PREFIX)) {
-        const [, scopeId, digest] = KEY.exec(key) ?? [];
-        if (scopeId && digest) archived.set(scopeId, (archived.get(scopeId) ?? new Set()).add(digest));
-      }
-      for await (const scopeId of scopeIds) {
-        for await (const { digest } of storeOf(scopeId).list())
-          if (!archived.get(scopeId)?.has(digest)) enqueue(scopeId, digest);
-        archived.delete(scopeId);
-      }
-      for (const scopeId of archived.keys()) await clearArchived(scopeId);
-      await run();
-    },
-
-    flush: run,
-  };
+  }
 }
 
 /** Fetches every attachment of an archive into the local stores. Returns the counts. */

@@ -14,7 +14,7 @@ import {
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import { openArchive } from '../settings/archive-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type BlobArchive, makeBlobArchive } from './blob-archive.ts';
+import { BlobArchive } from './blob-archive.ts';
 import { openKeyring } from './seal-keys.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
 
@@ -56,7 +56,7 @@ export async function openStorage(
       const { state, shippedAtMs } = engine.archiveStatus();
       return state !== 'refused' && shippedAtMs !== null;
     };
-    const blobArchive = archive && makeBlobArchive({ archive, storeOf, now, onIncident, isOurs });
+    const blobArchive = archive && new BlobArchive({ archive, storeOf, now, onIncident, isOurs });
     return {
       engine,
       secrets,

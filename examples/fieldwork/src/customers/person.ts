@@ -1,15 +1,15 @@
 /**
- * A customer as a person: whatever is sealed, is sealed for one of them, and one of them can be erased.
+ * A customer as a person: personal data is sealed for one customer, who can be erased.
  *
- * Rows keep names and numbers in clear, because they are searched and sorted; events and kept answers do not.
+ * Rows store names and numbers in clear, because they are searched and sorted; events and stored answers do not.
  */
 import type { SubjectReader } from '@freehold/contracts';
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 
 /**
- * Binds what a call answers to a customer: the answer that is kept for a repeat is sealed for him, and is closed once
- * he is erased. The kernel seals it for everybody whose sealed data the call has touched; the mark is some.
+ * Binds the answer of a call to a customer: the stored answer is sealed for the customer, and does not open after the
+ * erasure. The kernel seals it for every subject whose sealed data the call has touched; the mark is such data.
  */
 export function bindTo(ctx: OperationContext, customer: string): void {
   const row = ctx.sql.get<{ mark: string | null; erasedAt: number | null }>(
@@ -22,7 +22,9 @@ export function bindTo(ctx: OperationContext, customer: string): void {
   else ctx.sql.run('UPDATE customers SET mark = ? WHERE id = ?', ctx.seal(customer, place, true), customer);
 }
 
-/** Seals the marks anew, in a copy of another instance that becomes this one. A mark whose customer is erased goes. */
+/**
+ * Reseals the marks, in a copy of another instance that becomes this one. The mark of an erased customer is removed.
+ */
 export function resealMarks(
   sql: SqlDatabase,
   reseal: (subject: string, place: string, sealed: string) => string | null,
@@ -52,7 +54,7 @@ export function subjectOfOrder(read: SubjectReader, order: string): string[] {
   );
 }
 
-/** Whose data an operation on a site touches: that of the customer whose place it is. */
+/** The subject of an operation on a site: the customer of the site. */
 export function subjectOfSite(read: SubjectReader, site: string): string[] {
   return idsOf(
     read,

@@ -72,7 +72,7 @@ export function loadCustomer(sql: SqlDatabase, id: string): Customer {
 }
 
 /**
- * A customer about whom something may still be kept.
+ * A customer whose data may still be stored.
  * @throws PlatformError `not_found`; `immutable`, reason `customer_erased`.
  */
 export function requireCustomer(sql: SqlDatabase, id: string): Customer {

@@ -53,7 +53,7 @@ export const erasureSchedule: Schedule = {
   as: OFFICE,
 };
 
-/** Removes one attachment. Bytes lie outside of the scope, where an operation does not reach. */
+/** Removes one attachment. An operation does not reach its bytes, which are outside of the scope. */
 export type RemoveFile = (scope: ScopeId, by: ActorId, id: string) => Promise<void>;
 
 /** Removes the files of an erased customer. What was removed by an earlier attempt is not listed any more. */

@@ -38,7 +38,7 @@ export function eraseCustomer(sql: SqlDatabase, customer: string, nowMs: number)
   );
 }
 
-/** Erased customers whose history does not say so yet. */
+/** Erased customers without a note in their history. */
 export function listUnnotedErasures(sql: SqlDatabase, limit: number): string[] {
   return sql
     .all<{ id: string }>(

@@ -1,6 +1,6 @@
 /**
- * The books of the language models: whether a call may be made is asked before it, and what it took is written down
- * after it. Both are the assistant's to do, between whose invocations the model is asked.
+ * The accounting of language models: permission is asked before each call, and its tokens are recorded after it. Both
+ * are operations of the assistant; the model is called between them.
  */
 import { MODEL_USAGE_KIND, PlatformError } from '@freehold/contracts';
 import { type OperationContext, operation } from '@freehold/kernel';
@@ -15,7 +15,7 @@ import {
 } from './schema.ts';
 import { addTokens, countWaiting, insertCall, takeCall, tokensOf } from './store.ts';
 
-/** The kernel keeps 1,000 requests for the platform; beyond this, a call that is paid for might not be accounted for. */
+/** The kernel stores 1,000 requests for the platform; beyond this, a paid call might not be recorded. */
 const WAITING_MAX = 900;
 
 export const modelOperations = {
@@ -62,7 +62,7 @@ export const modelOperations = {
 };
 
 /**
- * The tokens of a month that the tenant is entitled to; null where that is not said.
+ * The monthly tokens of the tenant's entitlement; null for no limit.
  * @throws PlatformError `forbidden`, reason `model_not_entitled`.
  */
 function requireEntitled(ctx: OperationContext, access: 'all' | 'entitled'): number | null {

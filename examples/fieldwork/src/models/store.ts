@@ -1,4 +1,4 @@
-/** The SQL of what models took: a sum for each month, and the calls that are under way. */
+/** The SQL of model usage: a sum for each month, and the calls in progress. */
 import type { SqlDatabase } from '@freehold/store';
 
 export interface OpenCall {
@@ -30,7 +30,7 @@ export function insertCall(sql: SqlDatabase, id: string, { month, reserved }: Op
   );
 }
 
-/** Takes a call that is under way out; undefined when it is over already. */
+/** Removes a call in progress; undefined when it is over already. */
 export function takeCall(sql: SqlDatabase, id: string): OpenCall | undefined {
   const call = sql.get<OpenCall>('SELECT month, reserved FROM model_calls WHERE id = ?', id);
   if (call) sql.run('DELETE FROM model_calls WHERE id = ?', id);

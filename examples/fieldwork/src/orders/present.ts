@@ -78,7 +78,7 @@ export function presentOrder(ctx: OperationContext, id: string): Order {
   };
 }
 
-/** The same as the answer of an operation that changed it: kept for a repeat, and not longer than the customer. */
+/** The answer of an operation that changed the order: it is stored for repeats, until the customer is erased. */
 export function answerOrder(ctx: OperationContext, id: string): Order {
   const order = presentOrder(ctx, id);
   bindTo(ctx, order.customer.id);

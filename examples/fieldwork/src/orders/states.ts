@@ -42,7 +42,7 @@ export function nextState(verb: OrderVerb, state: OrderState): OrderState | null
   return TRANSITIONS[verb][state] ?? null;
 }
 
-/** The states in words, as a sentence about an order needs them. */
+/** The names of the states within a sentence about an order. */
 const STATE_WORDS: Readonly<Record<OrderState, string>> = {
   draft: 'still a draft',
   scheduled: 'scheduled',

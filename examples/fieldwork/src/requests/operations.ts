@@ -13,7 +13,7 @@ import { orderId } from '../orders/schema.ts';
 import { REQUEST_PREFIX, requestFields, requestId, requestOutput } from './schema.ts';
 import { countRequests, insertRequest, listRequests, loadRequest, removeRequest } from './store.ts';
 
-/** Far more than anybody answers. The widget's address is public, and so is its door to this table. */
+/** Far more open requests than a business answers. The widget is public, so that this table needs a limit. */
 const WAITING_MAX = 200;
 const TITLE_MAX = 80;
 
@@ -26,7 +26,7 @@ export const requestOperations = {
       path: ['phone'],
       message: 'or an e-mail address is needed, so that you can be answered',
     }),
-    // Nothing of the visitor: the answer is kept for repeats.
+    // No data of the visitor: the answer is stored for repeats.
     output: z.object({ request: requestId }),
     permission: 'request.ask',
     newSubjects: () => 1,

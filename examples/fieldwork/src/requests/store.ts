@@ -5,7 +5,7 @@ import type { AppointmentRequest } from './schema.ts';
 
 export interface RequestRecord {
   readonly id: string;
-  /** The customer that the visitor becomes when the request is accepted. What is said about them is sealed for it. */
+  /** The customer that the visitor becomes when the request is accepted. Personal data is sealed for this id. */
   readonly customerId: string;
   readonly name: string;
   readonly phone: string | null;

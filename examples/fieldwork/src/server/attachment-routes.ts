@@ -106,8 +106,9 @@ interface Place {
 }
 
 /**
- * The order of an address, for a member who may see it. ⏎ @throws PlatformError as `readOrder` does; `immutable`,
- * reason `customer_erased`: the photos are erased with the customer, and hidden until their bytes are gone.
+ * The order of an address, for a member who may see it.
+ * @throws PlatformError as `readOrder` does; `immutable`, reason `customer_erased`: the photos are erased with the
+ * customer, and hidden until their bytes are gone.
  */
 async function attachTo(services: Services, c: FieldworkContext): Promise<Place> {
   const { id, customer } = await readOrder(services, c);

@@ -74,8 +74,8 @@ export function makeTenants(host: Pick<ScopeHost, 'scope'>): Tenants {
 }
 
 /**
- * The caller of a request, identified once. While the owner seat is unclaimed, this claims it. ⏎ @throws PlatformError
- * `not_found` when the scope is not this tenant's.
+ * The caller of a request, identified once. While the owner seat is unclaimed, this claims it.
+ * @throws PlatformError `not_found` when the scope is not this tenant's.
  */
 export function callerOf(services: Services, c: FieldworkContext): Promise<Caller> {
   const known = c.get('caller') as Promise<Caller> | undefined;
@@ -90,7 +90,7 @@ export function callerOf(services: Services, c: FieldworkContext): Promise<Calle
 async function resolveCaller(services: Services, c: FieldworkContext): Promise<Caller> {
   const { tenant, scope } = requireNode(c);
   const tenantId = await services.tenants.of(scope);
-  // The router has said whose scope this is. If it were wrong, one tenant's people would walk into another's.
+  // A second check of the router: a wrong scope would admit one tenant's members to another's data.
   if (tenantId !== tenant) throw new PlatformError('not_found', 'There is no application at this address.');
   const { signIn, subject, principal } = await services.signIn.recognise(c);
   // A later refusal names the way to sign in here.

@@ -63,7 +63,7 @@ export type WebFiles = ReadonlyMap<string, WebFile>;
 export interface FieldworkDeps {
   /** With tools, an instance can be copied, restored and rewound; without, these routes are 501. */
   readonly engine: Engine & Partial<EngineTools>;
-  /** Where the keys of customers are kept. What is said about them is sealed, so that there is no fieldwork without it. */
+  /** The keys of customers. Their data is sealed, so that fieldwork does not run without it. */
   readonly vault: Vault;
   /** Seals the secrets that identity directories keep. Without it they are in clear, which is for development. */
   readonly sealing?: Keyring;
@@ -125,7 +125,7 @@ export interface SignIns {
   (c: FieldworkContext): Promise<SignIn>;
   /** The same, with who is asking: one question to the tenant's directory where nothing changed. */
   recognise(c: FieldworkContext): Promise<Recognition>;
-  /** Drops what is kept in memory of a scope that is deleted. */
+  /** Drops the cached sign-in of a scope that is deleted. */
   forget(scope: { readonly scopeId: string }): void;
 }
 

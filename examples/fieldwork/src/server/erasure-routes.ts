@@ -1,6 +1,6 @@
 /**
- * Erasing a customer for good. It is a route and no operation because the key lies outside of the scope, where an
- * operation does not reach: the key first, then the rows, then the note of it in the history.
+ * Erasing a customer for good. It is a route because an operation does not reach the key, which is outside of the
+ * scope. The key goes first, then the rows, then the note in the history.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';

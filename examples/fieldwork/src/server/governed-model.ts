@@ -20,7 +20,7 @@ import { takingWholeAnswers } from './whole-answers.ts';
 
 export type GovernedRequest = Pick<ModelRequest, 'system' | 'prompt' | 'maxOutputTokens' | 'signal'>;
 
-/** A host for one call. All refusals are `PlatformError`s; none is repeated by itself. */
+/** A host for one call. All refusals are `PlatformError`s; none is retried. */
 export interface GovernedModel {
   run(request: GovernedRequest): Promise<ModelAnswer>;
   stream(request: GovernedRequest): Promise<ModelTextStream>;

@@ -61,7 +61,7 @@ async function removeMember(services: Services, c: FieldworkContext): Promise<Re
   return c.json({ principal });
 }
 
-/** The member that the address names, if anybody may change them. */
+/** The member of an address. @throws PlatformError for an unknown member, and for one that cannot be changed. */
 async function requireChangeable(
   services: Services,
   c: FieldworkContext,

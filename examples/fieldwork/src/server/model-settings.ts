@@ -54,9 +54,9 @@ export function readModelSettings(settings: Texts, bindings: Texts): ModelSettin
 }
 
 /**
- * The first thing that is wrong with what a platform binds all instances to, in one sentence for its operator; null when
- * nothing is, and when nothing is said about models at all.
- * @param bindings those whose names begin with `FREEHOLD_MODEL`, none of them empty.
+ * The first fault in the settings that a platform binds all instances to, in one sentence for its operator; null when
+ * there is none, also without any setting about models.
+ * @param bindings those that are set, by name.
  */
 export function findModelFault(bindings: Readonly<Record<string, string>>): string | null {
   const names = Object.keys(bindings);

@@ -38,8 +38,8 @@ export interface Actor {
 }
 
 /**
- * The actors of a log, by principal. Who has left keeps the name they had: logs outlive memberships. What acts by itself
- * has that of its service.
+ * The actors of a log, by principal. A former member keeps the last name, because logs outlive memberships. A service
+ * has its own name.
  */
 export async function nameActors(
   services: Services,

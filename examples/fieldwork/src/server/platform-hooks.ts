@@ -36,7 +36,7 @@ export function platformSurface({
       const tenant = directory(tenantId, { create: true });
       const delivered = { ...(await tenant.getConfig({ scopeId })), ...config };
       await requireOwner(host, { tenantId, scopeId });
-      // The scope first: it judges what it is told, and what it refuses is not kept.
+      // The scope first: it checks the settings, and a refused one is not stored.
       await host.scope(scopeId).projectSettings({ settings: projected(delivered) });
       return tenant.putConfig({ scopeId, config });
     },

@@ -22,7 +22,7 @@ export interface Route {
   readonly answer: (c: FieldworkContext) => Promise<Response>;
 }
 
-/** Mounts the routes. No answer of theirs is kept by a cache; none that changes something is taken from another site. */
+/** Mounts the routes. No cache stores their answers, and no unsafe request is accepted from another site. */
 export function mountRoutes(app: Hono<FieldworkEnv>, routes: readonly Route[]): void {
   for (const { method, path, answer } of routes) {
     app.on(method, path, async (c: FieldworkContext) => {

@@ -8,7 +8,7 @@ import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { mountRoutes, readBody } from './routes.ts';
 import { type endedOthersResponse, noBody, type SessionRecord, type sessionsResponse } from './wire.ts';
 
-/** Mounts the routes. An id names a session of the caller alone: to anybody else it is as unknown as none. */
+/** Mounts the routes. An id names a session of the caller alone: another caller's is as unknown as none. */
 export function mountSessions(app: Hono<FieldworkEnv>, services: Services): void {
   mountRoutes(app, [
     { method: 'GET', path: '/api/sessions', answer: (c) => listSessions(services, c) },

@@ -29,8 +29,8 @@ const SECURITY_PATH = '/api/auth/security';
 const APP_NAME_LENGTH_MAX = 80;
 
 /**
- * Makes the function that answers how people sign in at a request's instance. What was made for an instance is kept
- * for as long as its configuration stands; the worker's own bindings are the same for all of them.
+ * Makes the function that returns the sign-in of a request's instance. It is cached while the configuration of the
+ * instance is unchanged; the worker's own bindings are the same for all of them.
  */
 export function makeSignIns(
   deps: FieldworkDeps,

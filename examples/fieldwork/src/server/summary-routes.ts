@@ -94,8 +94,8 @@ async function settingsOf(services: Services, c: FieldworkContext): Promise<Mode
 }
 
 /**
- * The text as it comes, and one message at its end: that it is whole, or what went wrong on the way.
- * @param told what is told of a failure.
+ * The text as it comes, and one message at its end: complete, or the failure.
+ * @param told the message of a failure.
  */
 function eventsOf(
   { text, end }: ModelTextStream,

@@ -86,7 +86,7 @@ export const historyResponse = pageOf(historyEntry);
 /** One file of an order. */
 export const attachmentEntry = attachmentRecord.omit({ entity: true, digest: true, by: true }).extend({
   by: actorRecord,
-  /** Whether it can be shown in the page rather than kept as a file. */
+  /** Whether it can be shown in the page; otherwise it is saved as a file. */
   image: z.boolean(),
 });
 export type AttachmentEntry = z.infer<typeof attachmentEntry>;
@@ -105,7 +105,7 @@ export const erasedResponse = shredReceipt;
 /** `GET /api/denials`: attempts that were refused, newest first. */
 export const denialEntry = denialRecord.omit({ actor: true }).extend({
   actor: actorRecord,
-  /** The permission in words. */
+  /** The description of the permission. */
   wanted: z.string(),
 });
 export type DenialEntry = z.infer<typeof denialEntry>;

@@ -11,7 +11,7 @@ import { loadSite } from '../sites/store.ts';
 import { orderStory } from './schema.ts';
 import { makeWithoutContacts } from './without-contacts.ts';
 
-/** The newest of each: what a customer is told fits into a few sentences. */
+/** The newest of each: a summary has a few sentences. */
 const EVENTS_MAX = 60;
 const NOTES_MAX = 20;
 const DESCRIPTION_LENGTH_MAX = 2_000;

@@ -1,4 +1,4 @@
-/** Fieldwork as the kernel takes it: the manifest, the tables, the operations, and what happens by itself. */
+/** The vertical for the kernel: the manifest, the tables, the operations, schedules and subscriptions. */
 import { defineVertical, type Vertical } from '@freehold/kernel';
 import { resealMarks } from '../customers/person.ts';
 import { CUSTOMER_PREFIX } from '../customers/schema.ts';

@@ -30,7 +30,7 @@ class VerticalProblem extends PlatformError {
 }
 
 /**
- * Reads the JSON of an answer and checks it against its route. Fields that the route does not know are dropped. ⏎
+ * Reads the JSON of an answer and checks it against its route. Fields that the route does not know are dropped.
  * @throws PlatformError as {@link requireSuccess} does, and `runtime_fault`, reason `vertical_answer`.
  */
 export async function processJson<R extends ManagementRoute>(
@@ -44,8 +44,9 @@ export async function processJson<R extends ManagementRoute>(
 }
 
 /**
- * Accepts a good answer of this media type, and leaves its body unread. ⏎ @throws PlatformError of a problem document,
- * with its status; `runtime_fault` (502), reason `vertical_answer`, for every other answer.
+ * Accepts a good answer of this media type, and leaves its body unread.
+ * @throws PlatformError of a problem document, with its status; `runtime_fault` (502), reason `vertical_answer`, for
+ * every other answer.
  */
 export async function requireSuccess(response: Response, mediaType: string): Promise<void> {
   const { status } = response;

@@ -54,9 +54,9 @@ export interface PlatformQuestion<S extends z.ZodType> {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Sends a request, and returns the platform's answer. ⏎ @throws PlatformRequestError when the platform refuses, or its
- * answer is not part of its contract. ⏎ @throws TypeError as `fetch` does, when the control plane cannot be reached;
- * also when it takes too long.
+ * Sends a request, and returns the platform's answer.
+ * @throws PlatformRequestError when the platform refuses, or its answer is not part of its contract.
+ * @throws TypeError as `fetch` does, when the control plane cannot be reached; also when it takes too long.
  */
 export async function askPlatform<S extends z.ZodType>(
   { controlPlaneUrl, platformSecret }: PlatformAddress,

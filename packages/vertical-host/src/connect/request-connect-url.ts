@@ -29,9 +29,9 @@ export class ConnectUrlRequestError extends PlatformRequestError {
 }
 
 /**
- * Requests a consent URL. `vertical` of the answer is from the platform's own record. ⏎ @throws ConnectUrlRequestError
- * when the platform refuses, or its answer is not part of its contract. ⏎ @throws TypeError as `fetch` does, when the
- * control plane cannot be reached; also when it takes too long.
+ * Requests a consent URL. `vertical` of the answer is from the platform's own record.
+ * @throws ConnectUrlRequestError when the platform refuses, or its answer is not part of its contract.
+ * @throws TypeError as `fetch` does, when the control plane cannot be reached; also when it takes too long.
  */
 export async function requestConnectUrl(
   { controlPlaneUrl, platformSecret, ...body }: ConnectUrlOrder,

@@ -32,7 +32,8 @@ export class TenantRequestError extends PlatformRequestError {
 
 /**
  * Creates a tenant, as this vertical. Idempotent by slug: the same name returns the existing tenant, another name is a
- * conflict. ⏎ @throws TenantRequestError when the platform refuses, or its answer is not part of its contract. ⏎
+ * conflict.
+ * @throws TenantRequestError when the platform refuses, or its answer is not part of its contract.
  * @throws TypeError as `fetch` does, when the control plane cannot be reached; also when it takes too long.
  */
 export async function requestTenant(

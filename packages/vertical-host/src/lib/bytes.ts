@@ -37,8 +37,8 @@ export function receivedBytes(source: ReadableStream<Uint8Array> | null, limitBy
 }
 
 /**
- * Refuses an announced length, which spares the sender the upload. The bytes are counted too, because a header can
- * lie. ⏎ @throws PlatformError `payload_too_large`.
+ * Refuses an announced length, which spares the sender the upload. The bytes are counted too, because a header can lie.
+ * @throws PlatformError `payload_too_large`.
  */
 export function requireLength(headers: Headers, limitBytes: number | undefined): void {
   if (limitBytes !== undefined && Number(headers.get('content-length') ?? 0) > limitBytes)

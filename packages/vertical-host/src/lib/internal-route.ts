@@ -50,8 +50,8 @@ export function requestReader<R extends ManagementRoute>(route: R): (c: Context)
 }
 
 /**
- * Checks a host's answer against its route, and drops fields that the route does not have. ⏎ @throws PlatformError
- * `internal`: the host is on our side of the wire, so a wrong answer is our bug.
+ * Checks a host's answer against its route, and drops fields that the route does not have.
+ * @throws PlatformError `internal`: the host is on our side of the wire, so a wrong answer is our bug.
  */
 export function judged<R extends ManagementRoute>(route: R, answer: unknown): z.output<R['response']> {
   const parsed = route.response.safeParse(answer);

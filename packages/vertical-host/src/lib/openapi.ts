@@ -23,7 +23,8 @@ export interface OpenApiInfo {
 
 /**
  * Builds the document. Schemas with an id (`.meta({ id })`) become shared components; an input with other optional
- * fields than the output is named `<Id>Input`. ⏎ @throws Error naming the operation whose schemas cannot be described.
+ * fields than the output is named `<Id>Input`.
+ * @throws Error naming the operation whose schemas cannot be described.
  */
 export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): OpenApiDocument {
   const paths: Record<string, Record<string, Part>> = {};

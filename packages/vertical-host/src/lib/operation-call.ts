@@ -86,9 +86,9 @@ async function readCall(
 }
 
 /**
- * The one version that a call can state, or `*`. ⏎ @throws PlatformError `precondition_failed` when the header names
- * no version that an entity can have: only weak tags, the empty one, or `"*"`, which in quotes is an ordinary tag.
- * `validation_failed` when it names several.
+ * The one version that a call can state, or `*`.
+ * @throws PlatformError `precondition_failed` when the header names no version that an entity can have: only weak tags,
+ * the empty one, or `"*"`, which in quotes is an ordinary tag. `validation_failed` when it names several.
  */
 function versionOf(ifMatch: IfMatch | undefined): string | undefined {
   if (ifMatch === undefined || ifMatch === '*') return ifMatch;

@@ -20,7 +20,10 @@ export interface OperationRoute {
   readonly input: InputShape;
 }
 
-/** Reads a table of declarations. ⏎ @throws Error, naming the operation, for a declaration that cannot be mounted. */
+/**
+ * Reads a table of declarations.
+ * @throws Error, naming the operation, for a declaration that cannot be mounted.
+ */
 export function operationRoutes(operations: OperationTable): OperationRoute[] {
   return Object.entries(operations).map(([name, operation]) => {
     try {

@@ -15,8 +15,8 @@ export interface Relay {
   /** Asks the source for a piece only when the reader asks for one, so that pieces do not queue up. */
   readonly body: ReadableStream<Uint8Array>;
   /**
-   * Waits for the first piece, which `body` then begins with. ⏎ @throws the failure of the source, unchanged: no
-   * answer was sent yet.
+   * Waits for the first piece, which `body` then begins with.
+   * @throws the failure of the source, unchanged: no answer was sent yet.
    */
   begin(): Promise<void>;
   /** Ends both sides early: the reader fails with the reason, and the source is cancelled. Never throws. */

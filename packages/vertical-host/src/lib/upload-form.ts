@@ -18,9 +18,9 @@ export interface UploadForm {
 }
 
 /**
- * Reads a form up to the beginning of its file. ⏎ @throws PlatformError `unsupported_media_type`; `payload_too_large`
- * for `meta` beyond 16 KiB; `validation_failed` with the reason `form_malformed`, `form_fields` or `body_incomplete`,
- * or when `meta` is no JSON object.
+ * Reads a form up to the beginning of its file.
+ * @throws PlatformError `unsupported_media_type`; `payload_too_large` for `meta` beyond 16 KiB; `validation_failed`
+ * with the reason `form_malformed`, `form_fields` or `body_incomplete`, or when `meta` is no JSON object.
  */
 export async function readUploadForm(
   headers: Headers,

@@ -57,8 +57,8 @@ export interface McpEndpointDeps<E extends Env>
 
 /**
  * Returns the handler of POST at the endpoint: revision 2026-07-28 and, without sessions, those before it. A refusal
- * before there is a message is a problem document; later it is JSON-RPC. ⏎ @throws Error at once when the tools cannot
- * be made ({@link mcpToolsOf}).
+ * before there is a message is a problem document; later it is JSON-RPC.
+ * @throws Error at once when the tools cannot be made ({@link mcpToolsOf}).
  */
 export function makeMcpEndpoint<E extends Env>(
   deps: McpEndpointDeps<E>,

@@ -19,8 +19,8 @@ const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /**
  * The tools of a table, in the order of its declarations: operations without an `http` binding and those with `mcp:
- * false` are left out. ⏎ @throws Error when two operations would be one tool, naming both, and for one that cannot be
- * a tool.
+ * false` are left out.
+ * @throws Error when two operations would be one tool, naming both, and for one that cannot be a tool.
  */
 export function mcpToolsOf(operations: OperationTable): McpTool[] {
   const taken = new Map<string, string>();

@@ -30,8 +30,8 @@ export interface Call {
   /** Records and returns the line of a successful call. @throws the error of `record`. */
   readonly complete: () => Promise<ModelUsageLine>;
   /**
-   * Records the line of a failed call that may have spent tokens. ⏎ @returns the failure; an AggregateError of it and
-   * the error of `record`, when both failed.
+   * Records the line of a failed call that may have spent tokens.
+   * @returns the failure; an AggregateError of it and the error of `record`, when both failed.
    */
   readonly abandon: (thrown: unknown) => Promise<unknown>;
   /** Records the line of a cancelled call that may have spent tokens. @throws the error of `record`. */

@@ -15,8 +15,8 @@ const MODEL_ID = /^[A-Za-z0-9@][\w.:/@+-]{0,199}$/;
 const LEADS_AWAY = /(?:^|\/)\.{1,2}(?:\/|$)|\/\//;
 
 /**
- * Splits at the first colon. ⏎ @throws PlatformError `validation_failed`, reason `model_spec`. It does not repeat the
- * input.
+ * Splits at the first colon.
+ * @throws PlatformError `validation_failed`, reason `model_spec`. It does not repeat the input.
  */
 export function parseModelSpec(spec: string): ModelSpec {
   const colon = spec.indexOf(':');

@@ -41,8 +41,8 @@ export function toUsd(picodollars: bigint): number {
 }
 
 /**
- * Checks every price of a card, so that a mistake is found when the host is made and not in a call. ⏎ @throws
- * TypeError naming the model.
+ * Checks every price of a card, so that a mistake is found when the host is made and not in a call.
+ * @throws TypeError naming the model.
  */
 export function assertRateCard(card: RateCard): void {
   for (const [provider, row] of Object.entries(card)) {

@@ -39,8 +39,8 @@ const QUOTA_PROSE = /credit balance/i;
 const UNKNOWN_CODES = ['model_not_found', 'not_found_error'];
 
 /**
- * Classifies an error of a library. A `PlatformError` is returned unchanged. ⏎ @param provider the row, as it is
- * shown.
+ * Classifies an error of a library. A `PlatformError` is returned unchanged.
+ * @param provider the row, as it is shown.
  */
 export function judgeProviderFailure(thrown: unknown, provider: string): PlatformError {
   if (thrown instanceof PlatformError) return thrown;

@@ -34,8 +34,8 @@ export interface ModelUsageLine extends TokenCounts {
 }
 
 /**
- * @returns a frozen copy. ⏎ @throws PlatformError `validation_failed` when a key is missing, empty or too long, and
- * for any sixth.
+ * @returns a frozen copy.
+ * @throws PlatformError `validation_failed` when a key is missing, empty or too long, and for any sixth.
  */
 export function parseAttribution(attribution: unknown): ModelAttribution {
   return Object.freeze(parseInput('The attribution', attributionSchema, attribution));

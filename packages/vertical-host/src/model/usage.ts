@@ -34,8 +34,8 @@ export const NO_TOKENS: TokenCounts = {
 
 /**
  * Reads the usage of a model. The SDK turns a missing count into zero, so zero counts as reported only where it is
- * possible: every prompt has tokens, and so has every answer with content. ⏎ @param produced whether anything was
- * generated.
+ * possible: every prompt has tokens, and so has every answer with content.
+ * @param produced whether anything was generated.
  */
 export function readUsage(usage: StatedUsage, produced: boolean): ReportedUsage {
   const input = count(usage.inputTokens.total);

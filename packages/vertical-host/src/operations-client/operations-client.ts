@@ -46,8 +46,9 @@ export interface OperationsClientOptions {
 
 export interface OperationsClient<T extends OperationTable> {
   /**
-   * Calls an operation. ⏎ @throws ApiError when it is refused or no answer comes; the signal's reason when it is
-   * aborted; TypeError for a path field that no address can carry (empty, `.` and `..`).
+   * Calls an operation.
+   * @throws ApiError when it is refused or no answer comes; the signal's reason when it is aborted; TypeError for a
+   * path field that no address can carry (empty, `.` and `..`).
    */
   call<N extends keyof T & string>(
     name: N,
@@ -55,8 +56,8 @@ export interface OperationsClient<T extends OperationTable> {
     options?: CallOptions,
   ): Promise<Answer<OperationOutput<T, N>>>;
   /**
-   * Calls another route of the application. Its type is the caller's claim, and is not checked. ⏎ @throws as {@link
-   * call}.
+   * Calls another route of the application. Its type is the caller's claim, and is not checked.
+   * @throws as {@link call}.
    */
   request<V>(method: string, path: string, body?: object, options?: CallOptions): Promise<Answer<V>>;
 }

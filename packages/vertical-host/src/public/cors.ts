@@ -24,8 +24,8 @@ export function isOrigin(header: string | undefined): header is string {
 
 /**
  * Whether the list has exactly this origin. A search through a thousand takes tens of microseconds, less than building
- * an index; and a cached index would still hold removed origins. ⏎ @throws TypeError for a value that is no list:
- * `includes` of a text would find any part of it.
+ * an index; and a cached index would still hold removed origins.
+ * @throws TypeError for a value that is no list: `includes` of a text would find any part of it.
  */
 export function isListed(origin: string, allowedOrigins: readonly string[]): boolean {
   if (!Array.isArray(allowedOrigins)) throw new TypeError('allowedOrigins of the actor is no list');
@@ -33,8 +33,8 @@ export function isListed(origin: string, allowedOrigins: readonly string[]): boo
 }
 
 /**
- * Answers OPTIONS, preflights included, with the methods of the path. ⏎ @throws PlatformError `method_not_allowed`,
- * with `Allow`, for every other method.
+ * Answers OPTIONS, preflights included, with the methods of the path.
+ * @throws PlatformError `method_not_allowed`, with `Allow`, for every other method.
  */
 export function answerOptions(method: string, registered: readonly string[]): Response {
   const response = answerOtherMethod(method, registered);

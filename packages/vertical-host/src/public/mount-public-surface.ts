@@ -23,13 +23,17 @@ interface Admission {
 /**
  * Mounts `basePath` and everything under it for pages of other origins. `resolveActor` is asked for every request. A
  * request whose `Origin` is not on its list is 403 before any handler runs; so is one without `Origin`, one with
- * `Origin: null`, and one for which it returns null: the four cannot be told apart. ⏎ A listed page gets CORS headers
- * on every answer, refusals included, and never with credentials: the visitor's cookies and `Authorization` are
- * dropped before the vertical sees the request, and no cookie is set. Preflights name exactly the registered methods
- * of the path. Bodies are JSON of at most `bodyLimitBytes` (413, 415). Other methods are 405 with `Allow`, other paths
- * 404. ⏎ Refusals are thrown to the app's error handler. Without one they are answered as {@link problemResponse}
- * does. ⏎ Mount it before a catch-all of the app. Earlier routes of the app under `basePath` are not gated. ⏎ @throws
- * Error at once for a service key, a base path or a route that cannot be mounted, and for two routes that would
+ * `Origin: null`, and one for which it returns null: the four cannot be told apart.
+ *
+ * A listed page gets CORS headers on every answer, refusals included, and never with credentials: the visitor's cookies
+ * and `Authorization` are dropped before the vertical sees the request, and no cookie is set. Preflights name exactly
+ * the registered methods of the path. Bodies are JSON of at most `bodyLimitBytes` (413, 415). Other methods are 405
+ * with `Allow`, other paths 404.
+ *
+ * Refusals are thrown to the app's error handler. Without one they are answered as {@link problemResponse} does.
+ *
+ * Mount it before a catch-all of the app. Earlier routes of the app under `basePath` are not gated.
+ * @throws Error at once for a service key, a base path or a route that cannot be mounted, and for two routes that would
  * dispatch identically, naming both.
  */
 export function mountPublicSurface<E extends Env>(app: Hono<E>, options: PublicSurfaceOptions<E>): void {

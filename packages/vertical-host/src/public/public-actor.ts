@@ -4,8 +4,8 @@ import type { InvokeResult, OperationStub } from '@freehold/contracts';
 import type { HandlerActor, PublicActor } from './public-surface.ts';
 
 /**
- * The actor over a scope as its service sees it: `host.operations(scopeId, 'service:booking')`. ⏎ @param
- * allowedOrigins see {@link PublicActor}.
+ * The actor over a scope as its service sees it: `host.operations(scopeId, 'service:booking')`.
+ * @param allowedOrigins see {@link PublicActor}.
  */
 export function makePublicActor(stub: OperationStub, allowedOrigins: readonly string[]): PublicActor {
   return {

@@ -9,8 +9,8 @@ export type PublicCall = Pick<InvokeRequest, 'idempotencyKey'>;
 /** The service principal of one instance, and the origins whose pages may ask it. */
 export interface PublicActor {
   /**
-   * Runs an operation as the service. ⏎ @param call has the idempotency key. Pass it on: without it a repeated click
-   * acts twice.
+   * Runs an operation as the service.
+   * @param call has the idempotency key. Pass it on: without it a repeated click acts twice.
    */
   invoke(operation: string, input: unknown, call: PublicCall): Promise<InvokeResult>;
   /**

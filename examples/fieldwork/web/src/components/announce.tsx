@@ -5,7 +5,7 @@ const SHOWN_FOR_MS = 5_000;
 
 const AnnounceContext = createContext<(text: string) => void>(() => undefined);
 
-/** Answers the function that says something. */
+/** Returns the function that announces a text. */
 export function useAnnounce(): (text: string) => void {
   return useContext(AnnounceContext);
 }

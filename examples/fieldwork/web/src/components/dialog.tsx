@@ -1,4 +1,4 @@
-/** A form in front of the page: the browser's own dialog, which keeps the focus inside and closes on Escape. */
+/** A form in front of the page: the browser's own dialog, which holds the focus inside and closes on Escape. */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import type { Action } from '../lib/use-action.ts';
 import { Button, ErrorNote } from './basics.tsx';
@@ -37,8 +37,8 @@ export function Dialog(props: DialogProps) {
     );
     first?.focus();
     const onClosed = () => close.current();
-    // Escape is taken before the browser closes the dialog by itself: its own closing is told a moment later, and
-    // would then be taken for the closing of the next one.
+    // Handles Escape before the browser does: its own closing is reported a moment later, and would then close the
+    // next dialog.
     const onCancel = (event: Event) => {
       event.preventDefault();
       close.current();

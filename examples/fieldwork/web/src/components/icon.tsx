@@ -1,4 +1,4 @@
-/** A few line drawings of 20 by 20. They decorate: what they mean is always said in words beside them. */
+/** A few line drawings of 20 by 20. They are decoration: a text beside them always has their meaning. */
 
 const PATHS = {
   plus: 'M10 4v12M4 10h12',

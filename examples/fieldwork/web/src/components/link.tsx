@@ -1,4 +1,4 @@
-/** A link inside the application: an ordinary link, except that the page is not loaded anew. */
+/** A link inside the application: an ordinary link that does not reload the page. */
 import type { AnchorHTMLAttributes, MouseEvent } from 'react';
 import { goTo } from '../lib/router.ts';
 

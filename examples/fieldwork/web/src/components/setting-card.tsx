@@ -12,7 +12,7 @@ export interface SettingFormProps<T> {
   onTakeNewest: () => void;
 }
 
-/** The card. `note` is said below the setting, loaded or not. */
+/** The card. `note` is shown below the setting, loaded or not. */
 export function SettingCard<T>({
   title,
   edit,

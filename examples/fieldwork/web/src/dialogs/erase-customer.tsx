@@ -1,4 +1,4 @@
-/** Erasing a customer: what goes and what stays, said before it is too late. */
+/** Erasing a customer: the dialog names what is erased and what stays before the deed. */
 import { useState } from 'react';
 import { useAnnounce } from '../components/announce.tsx';
 import { Dialog } from '../components/dialog.tsx';

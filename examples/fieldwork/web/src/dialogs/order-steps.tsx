@@ -15,7 +15,7 @@ interface StepProps {
   readonly version: string | null;
   readonly onClose: () => void;
   readonly onDone: (answer: Answer<Order>) => void;
-  /** Loads the order anew, behind the open form. */
+  /** Reloads the order, behind the open form. */
   readonly onTakeNewest: () => void;
 }
 

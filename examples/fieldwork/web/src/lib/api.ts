@@ -68,7 +68,7 @@ export interface UploadOptions {
 }
 
 /**
- * Sends a file as it is, with its name in the query. The older way of asking, because only it tells how far it is.
+ * Sends a file as it is, with its name in the query. XMLHttpRequest, because only it reports progress.
  * @throws ApiError
  */
 export function upload(address: string, file: File, { onProgress, signal }: UploadOptions): Promise<void> {

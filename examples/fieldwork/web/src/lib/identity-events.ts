@@ -1,7 +1,4 @@
-/**
- * Identity events in words: who was let in, who was not, and what changed about how. A type without a sentence does
- * not compile.
- */
+/** Identity events in words: sign-ins, refusals and changes of access. A type without a sentence does not compile. */
 import type { IdentityEventEntry, IdentityEventKind } from '../../../src/server/wire.ts';
 import { roleName } from './roles.ts';
 

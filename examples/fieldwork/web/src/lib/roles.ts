@@ -7,7 +7,7 @@ export const ROLES: readonly (readonly [key: RoleKey, name: string, what: string
   ['owner', 'Owner', 'may do everything, this page included'],
 ];
 
-/** "Technician"; a role that is not known any more keeps its key. */
+/** "Technician"; an unknown role is shown by its key. */
 export function roleName(key: string): string {
   return ROLES.find(([each]) => each === key)?.[1] ?? key;
 }

@@ -1,4 +1,4 @@
-/** Where we are: the path and the query of the address bar, and going elsewhere without loading the page anew. */
+/** The router of the page: the path and the query of the address bar, and navigation without a reload. */
 import { useSyncExternalStore } from 'react';
 
 const listeners = new Set<() => void>();
@@ -60,7 +60,7 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return found;
 }
 
-/** The text, or null when it is none: anybody can type an address. */
+/** The text, or null when it is invalid: any text can be typed into the address bar. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

@@ -10,7 +10,7 @@ export interface SignInLink {
 
 const KEY = 'fieldwork.door-link';
 
-/** The link in the address, or the one that was kept. Who is in has no use for one that was kept. */
+/** The link in the address, or the remembered one. A member needs no remembered link. */
 export function findLink(query: URLSearchParams, { isIn }: { readonly isIn: boolean }): SignInLink | null {
   for (const kind of ['invite', 'claim'] as const) {
     const token = query.get(kind);

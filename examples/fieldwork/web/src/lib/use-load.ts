@@ -9,7 +9,7 @@ export interface Loaded<T> {
   readonly data: T | undefined;
   readonly error: ApiError | null;
   readonly loading: boolean;
-  /** Loads again, and keeps showing what is there meanwhile. */
+  /** Loads again, and shows the last value meanwhile. */
   readonly reload: () => void;
   /** Shows this from now on: the answer of a change is newer than anything that was loaded. */
   readonly put: (data: T) => void;
