@@ -1,6 +1,6 @@
 /**
- * `node tools/language.ts`: refuses riddles in the folders that are clean. Looks at all tracked TypeScript and Markdown
- * files there: comments must open with their subject, people have roles, and names come from `docs/glossary.md`.
+ * `node tools/language.ts`: refuses riddles. Looks at all tracked TypeScript and Markdown files: comments must open
+ * with their subject, people have roles, and names come from `docs/glossary.md`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,31 +8,8 @@ import { join } from 'node:path';
 import { root } from './run.ts';
 import { tokensOf } from './tokens.ts';
 
-/** Folders and files that are held to the rules. Grows until it says everything. */
-const CLEAN: readonly string[] = [
-  'README.md',
-  'apps/issuer',
-  'apps/platform',
-  'docs/decisions.md',
-  'docs/glossary.md',
-  'docs/settings.md',
-  'examples/fieldwork',
-  'packages/api-docs',
-  'packages/archive-s3',
-  'packages/auth',
-  'packages/contracts',
-  'packages/engine-node',
-  'packages/engine-workerd',
-  'packages/kernel',
-  'packages/mail',
-  'packages/oidc-rp',
-  'packages/operations',
-  'packages/store',
-  'packages/testkit',
-  'packages/vertical-host',
-  'tests/tools/language.test.ts',
-  'tools',
-];
+/** Where words are still to be mended, and pages that quote them. Only ever becomes shorter. */
+const NOT_YET: readonly string[] = ['docs/cli', 'packages/control-plane', 'packages/directory'];
 /** These files show what is refused, or hold it as data: a list of common passwords. */
 const SAMPLES: readonly string[] = [
   // The text of migrations is hashed, and never changes.
@@ -140,8 +117,10 @@ if (import.meta.main) {
     cwd: root,
     encoding: 'utf8',
   });
-  const held = (path: string) => CLEAN.some((each) => path === each || path.startsWith(`${each}/`));
-  for (const path of tracked.split('\0').filter((each) => !SAMPLES.includes(each) && held(each))) {
+  const held = (path: string) => !NOT_YET.some((each) => path.startsWith(`${each}/`));
+  for (const path of tracked
+    .split('\0')
+    .filter((each) => each !== '' && !SAMPLES.includes(each) && held(each))) {
     for (const { line, says } of faultsOf(path, readFileSync(join(root, path), 'utf8'))) {
       console.error(`${path}:${line}: ${says}`);
       process.exitCode = 1;
