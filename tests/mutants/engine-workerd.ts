@@ -9,7 +9,7 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
     id: 'workerd-savepoint-not-rolled-back',
     requirement: null,
     claim: 'A savepoint of a Durable Object keeps the work that failed.',
-    file: `${src}/durable-database.ts`,
+    file: `${src}/lib/durable-database.ts`,
     find: 'savepoint: (work) => storage.transactionSync(work),',
     replace: 'savepoint: (work) => work(),',
     killer: {
@@ -22,7 +22,7 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
     id: 'workerd-script-not-checked',
     requirement: 'C-30',
     claim: 'A script of a vertical can change the tables of the platform.',
-    file: `${src}/durable-database.ts`,
+    file: `${src}/lib/durable-database.ts`,
     find: 'if (guard) checkScript(script, guard);',
     replace: '',
     killer: { project: 'workerd', file: `${test}/unit-contract.test.ts`, title: 'refuses the whole script' },
