@@ -111,7 +111,6 @@ export interface IdSources {
 
 /** Makes ids that increase strictly in the order they are made, even when the clock stands still or steps back. */
 export interface IdFactory {
-  /** Returns a fresh id with the prefix. */
   (prefix: string): string;
   /** Makes every later id greater than this one. Called with the newest stored id when a store is opened. */
   observe(id: string): void;

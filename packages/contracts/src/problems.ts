@@ -126,7 +126,6 @@ export function publicError(thrown: unknown): PlatformError {
   });
 }
 
-/** Returns the RFC 9457 document of an error. */
 export function toProblem(error: PlatformError, requestId?: string): Problem {
   return {
     type: `/problems/${error.code}`,

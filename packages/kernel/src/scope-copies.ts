@@ -55,7 +55,6 @@ export interface ScopeCopiesParts {
   readonly keeper: KeyKeeper | undefined;
   /** Rejects unless the scope is the tenant's. Pending erasures are applied first, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
-  /** Removes all files of a scope. */
   readonly clearFiles: (scopeId: ScopeId) => Promise<void>;
   readonly newSnapshotId: () => string;
   /** Returns a text that was never returned before. */

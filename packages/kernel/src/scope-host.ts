@@ -25,7 +25,6 @@ import { makeScopeCopies } from './scope-copies.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { keyedScope, makeKeyKeeper, unkeyedScope } from './sealing/keyed-scope.ts';
 
-/** The host of a vertical's scopes. */
 export interface ScopeHost
   extends VerticalScopeHost,
     ScopeSnapshots,

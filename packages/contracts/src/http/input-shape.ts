@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 
-/** JSON Schema (2020-12). */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }

@@ -9,7 +9,6 @@ import { alternatives, type InputShape, inputShape, type JsonSchema } from './in
 /** A JSON number (RFC 8259, section 6): no leading zero or plus, no hex, no white space. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** One field: its name and its texts, in order. */
 export type TextField = readonly [name: string, texts: readonly string[]];
 
 /** The largest number of `name=value` pairs in a query string, far above that of any declaration. */

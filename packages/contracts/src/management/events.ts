@@ -4,7 +4,6 @@ import { eventId, invocationId, timestamp } from '../ids.ts';
 import { pageOf, pageQuery } from '../pages.ts';
 import { eventRecord, scopeRef } from './shared.ts';
 
-/** The key of a facet. */
 export const facetKey = z.enum(['type', 'entityType', 'actor', 'operation', 'day']);
 
 /** The largest number of buckets in one answer; the rest is counted in `others`. */
@@ -50,7 +49,6 @@ export const invocationRecord = z
     principal: z.string(),
     /** The invocation that contains this one. */
     parent: invocationId.nullable(),
-    /** The event that caused it. */
     cause: eventId.nullable(),
     idempotencyKey: z.string().nullable(),
     startedAt: timestamp,
@@ -58,7 +56,6 @@ export const invocationRecord = z
     outcome: z.string(),
   })
   .meta({ id: 'Invocation' });
-/** The events of one invocation. */
 export const invocationResponse = z.object({
   invocation: invocationRecord,
   items: z.array(eventRecord),

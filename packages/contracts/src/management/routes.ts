@@ -31,7 +31,6 @@ export interface ManagementRoute<
   /** The answer; for `bytes`, the facts in the headers. */
   readonly response: Response;
   readonly answers: 'json' | 'bytes';
-  /** The status of success. */
   readonly status: 200 | 201;
 }
 

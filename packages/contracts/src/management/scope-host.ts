@@ -80,7 +80,6 @@ export interface ScopeCopies {
   rewindScopeLocal(request: copies.RewindRequest): Promise<copies.Rewound>;
 }
 
-/** The requests of the scope to the platform. */
 export interface ScopeRequests {
   /** Returns waiting requests, oldest first. */
   listPlatformRequests(query: requests.PlatformRequestsQuery): Promise<Page<requests.PlatformRequest>>;

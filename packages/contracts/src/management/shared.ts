@@ -16,7 +16,6 @@ export const PLATFORM_SECRET_HEADER = 'x-platform-secret';
 /** The scope of a management call, with its tenant. */
 export const scopeRef = z.object({ tenantId, scopeId });
 export type ScopeRef = z.infer<typeof scopeRef>;
-/** A request with a scope alone. */
 export const scopeRequest = z.strictObject(scopeRef.shape);
 
 /** The number of settings in one delivery, and in one scope. */

@@ -3,7 +3,6 @@
  * the first half of its checksum (seven digits), so that a commit that replaced a lost one is not mistaken for it.
  */
 
-/** A commit of a unit's history. */
 export interface Commit {
   /** Counts from 1: one for every transaction that wrote and one for every state that replaced the unit's. */
   readonly seq: number;

@@ -5,7 +5,6 @@
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A commit's last frame and its time. */
 export interface CommitTime {
   readonly frame: number;
   readonly atMs: number;

@@ -13,7 +13,6 @@ export interface Way {
   readonly parts: readonly (StoredPart & { readonly lastFrame: number })[];
 }
 
-/** A moment or a bookmark. */
 export type Target = { readonly bookmark: string } | { readonly atMs: number };
 
 /**

@@ -42,7 +42,6 @@ export interface LiveLog {
   readonly last: Commit;
   /** Sets the times of commits, before they are parsed. */
   learnTimes(times: readonly CommitTime[]): void;
-  /** Parses the commits up to a frame. */
   catchUp(to: number): void;
   /** Parses the commits among frames that were read: everything before them must have been parsed. */
   absorb(frames: Uint8Array, first: number): void;

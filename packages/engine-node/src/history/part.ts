@@ -31,7 +31,6 @@ export interface PartHeader {
   readonly sha256: string;
 }
 
-/** A part and its location. */
 export interface StoredPart {
   readonly header: PartHeader;
   readonly path: string;

@@ -15,7 +15,6 @@ import {
 } from '../processes/process-pool.ts';
 import { requireCopies, type UnitAccess } from '../units/unit-access.ts';
 
-/** The request to the process. */
 export interface InspectTask extends Omit<InspectRequest, 'timeMs'> {
   readonly database: string;
 }

@@ -16,7 +16,6 @@ export class Fault extends Error {
   }
 }
 
-/** Returns the fault of a damaged history file. */
 export function damagedHistory(path: string, why: string): Fault {
   return new Fault(
     'history_damaged',
@@ -29,7 +28,6 @@ export function missingHistory(what: string): Fault {
   return new Fault('history_damaged', `The history has a gap: ${what}. What is there was left untouched.`);
 }
 
-/** Returns the fault of a broken copy. */
 export function copyDamaged(why: string, cause?: unknown): Fault {
   return new Fault('copy_damaged', `The copy is damaged: ${why}. Nothing was changed.`, cause);
 }

@@ -8,7 +8,6 @@ export interface FileLocks {
    * Takes a shared lock, after all waiting exclusive work. Returns the release function; a second call does nothing.
    */
   take(): Promise<() => void>;
-  /** True when no lock is held. */
   readonly free: boolean;
   /** True when no lock is held and no work waits: only then may another object replace this one. */
   readonly unused: boolean;

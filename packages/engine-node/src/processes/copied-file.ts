@@ -49,7 +49,6 @@ export async function expandFile(
   return { raw: raw.counted(), stored: stored.counted() };
 }
 
-/** Returns the digest and the length of a file. */
 export async function digestFile(path: string): Promise<Counted> {
   const counting = meter();
   await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), counting.stream, async (source) => {
@@ -58,7 +57,6 @@ export async function digestFile(path: string): Promise<Counted> {
   return counting.counted();
 }
 
-/** Synchronises a closed file. */
 export async function syncClosed(path: string): Promise<void> {
   let file: FileHandle | undefined;
   try {

@@ -22,7 +22,6 @@ export type Reply =
 export interface ProcessPoolOptions {
   /** A module that calls `answerRequests`. */
   readonly script: URL;
-  /** The largest number of processes. */
   readonly processesMax: number;
   /** The largest number of waiting requests; one more is refused with `unavailable`, reason `busy`. */
   readonly waitingMax: number;

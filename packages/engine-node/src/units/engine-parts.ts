@@ -30,7 +30,6 @@ export interface EngineParts {
   readonly onRemove: (files: UnitFiles) => void;
 }
 
-/** Whether a unit has no copies. */
 export function isWithoutCopies<M extends UnitMethods>(definition: UnitDefinition<M>): boolean {
   return definition.copies === 'none';
 }

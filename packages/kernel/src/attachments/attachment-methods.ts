@@ -25,7 +25,6 @@ import type { Permissions } from '../permissions/permissions.ts';
 import type { Proof, Vertical } from '../vertical/vertical.ts';
 import { makeAttachmentStore } from './store.ts';
 
-/** The number of attachments of one record. */
 const OF_ONE_MAX = 200;
 /** The time for which bytes that are being removed get no record. */
 const LEAVING_MS = 600_000;

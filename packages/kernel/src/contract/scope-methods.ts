@@ -95,7 +95,6 @@ export interface KeyWork {
   readonly tenantId: TenantId;
   /** Used keys of which the vault was not told. */
   readonly unbound: readonly Binding[];
-  /** The refill of the pool. */
   readonly pool: PoolNeed | null;
 }
 
@@ -118,7 +117,6 @@ export interface DeliveryResult {
   readonly handedBack?: true;
 }
 
-/** The request of a round of work. */
 export interface WorkRequest {
   /**
    * Keys cannot be had: a delivery that needs one fails instead of waiting. Set when the vault has refused, so that one
@@ -129,7 +127,6 @@ export interface WorkRequest {
   readonly keys?: KeySupply;
 }
 
-/** The result of a round of work. */
 export interface WorkDone {
   /** The number of deliveries and schedules that ended in this round: done, or given up. */
   readonly settled: number;
@@ -203,7 +200,6 @@ export type ScopeMethods = {
     readonly roles: readonly string[];
     readonly by: RoleChange['by'];
   }): null;
-  /** Returns all assignments, by principal and role. */
   assignments(input: Record<string, never>): RoleAssignment[];
   /**
    * Returns what a principal holds for the whole scope; with `records`, also the permissions that it has on single
@@ -351,10 +347,8 @@ export type ScopeMethods = {
   }): PrunedPage<DenialRecord>;
   /** Counts refused attempts; the largest bucket comes first (spec 4.3.7). */
   summarizeDenials(input: { readonly groupBy: 'actor' | 'operation' }): DenialsSummary & PrunedBefore;
-  /** Returns the scope's retention. */
   retention(input: Record<string, never>): RetentionState;
   /** Returns the journal of migrations: `spine` is the platform's set, `vertical` the application's. */
   appliedMigrations(input: Record<string, never>): MigrationRecord[];
-  /** Returns the scope's tenant and name. */
   identify(input: Record<string, never>): { readonly tenantId: TenantId; readonly name: string };
 };

@@ -51,7 +51,6 @@ function keyOf(columns: readonly ColumnInfo[], withoutRowid: boolean): TableShap
   return rowid === undefined ? null : { rowid };
 }
 
-/** Returns a name as SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

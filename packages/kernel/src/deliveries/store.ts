@@ -21,7 +21,6 @@ export interface DeadLetterRow {
   readonly detail: string;
 }
 
-/** Names one delivery. */
 export interface DeliveryKey {
   readonly subscriber: string;
   readonly type: string;

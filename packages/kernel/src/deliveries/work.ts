@@ -36,7 +36,6 @@ export interface WorkParts {
   readonly reader: SubjectReader;
 }
 
-/** A round, with its state. */
 interface Round extends WorkParts {
   readonly request: WorkRequest;
   /** The keys that this round lacks so far. */

@@ -28,7 +28,6 @@ export interface AllottedKey {
   readonly key: string;
 }
 
-/** The methods of the unit. */
 type VaultMethods = {
   /** Returns the keys of subjects; `made` says that one is new. Keys that the scope holds are bound first. */
   supply(input: { scopeId: string; subjects: readonly HeldKeys[] }): {

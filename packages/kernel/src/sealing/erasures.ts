@@ -27,7 +27,6 @@ export const REDACT_SQL = 'UPDATE _spine_events SET payload = ? WHERE subject = 
 const redactInput = z.strictObject({ receipt: shredReceipt });
 const pendingInput = z.strictObject({ mark: z.string(), receipts: z.array(shredReceipt) });
 
-/** The row of `_spine_scope`. */
 export interface ScopeRow {
   readonly tenantId: TenantId;
   readonly name: string;
