@@ -81,6 +81,8 @@ export default defineConfig({
         test: {
           name: 'workerd-vertical',
           include: ['tests/workerd-vertical/**/*.test.ts'],
+          // Only `npm run test:long` runs these.
+          exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
