@@ -3,7 +3,14 @@
 import { DIRECTORY_KEY, directoryUnit, type VerticalGateway } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import { makeHome } from './applications/home.ts';
-import { type Demo, ensureDemo, ensureDemoAdmin, makeFleet, openOperator } from './applications/operator.ts';
+import {
+  type Demo,
+  ensureDemo,
+  ensureDemoAdmin,
+  makeFleet,
+  type Operator,
+  openOperator,
+} from './applications/operator.ts';
 import {
   bindingsOf,
   type CoLocatedVertical,
@@ -26,7 +33,7 @@ import type { Settings } from './settings/settings.ts';
 import { checkArchive, isOutboxReadable, warningsOf, warningsOfPlaces } from './start/checks.ts';
 import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
 import { type Directory, openDirectory } from './start/directory.ts';
-import { openIssuer, watchRoutes } from './start/issuer.ts';
+import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
 
 export interface Platform {
   /** The platform's own address: `http://localhost:8787`. */
@@ -154,15 +161,7 @@ async function wire(
     onReplaced: () => registerVerticals(hostAdmin, verticals),
     onIncident: feeds.onIncident,
   });
-  const demo = settings.production
-    ? null
-    : await ensureDemo({
-        dataDirectory: settings.dataDirectory,
-        client: operator.client,
-        hostname: `acme.${addresses.domain}`,
-        config: demoConfigOf(settings.signIn, issuer.client),
-      });
-  if (!settings.production) await ensureDemoAdmin(operator.client);
+  const demo = settings.production ? null : await openDemo(settings, { addresses, operator, issuer });
   await registerOrigins();
   readiness.up();
   cleanup.add(async () => readiness.down());
@@ -186,11 +185,25 @@ async function wire(
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
       ...warningsOfPlaces(settings),
     ],
-    demo: demo && { ...demo, origin: addresses.originOf(demo.hostname) },
+    demo,
     gateway,
     runJob: jobs.run,
     close: cleanup.run,
   };
+}
+
+/** The demo tenant, and an admin on an empty roster of the staff. Never for production. */
+async function openDemo(
+  { dataDirectory, signIn }: Settings,
+  parts: { readonly addresses: OwnAddresses; readonly operator: Operator; readonly issuer: OwnIssuer },
+): Promise<NonNullable<Platform['demo']>> {
+  const { addresses, operator, issuer } = parts;
+  const { client } = operator;
+  const hostname = `acme.${addresses.domain}`;
+  const config = demoConfigOf(signIn, issuer.client);
+  const demo = await ensureDemo({ dataDirectory, client, hostname, config });
+  await ensureDemoAdmin(client);
+  return { ...demo, origin: addresses.originOf(hostname) };
 }
 
 /** The verticals of this process, over an engine that notices the calls of scopes. */
