@@ -42,7 +42,7 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     file: `${src}/http/serve.ts`,
     find: 'if (parsed.success) return parsed.data;',
     replace: 'if (parsed.success) return value;',
-    killer: inNode(app, 'never answers a field that'),
+    killer: inNode(app, 'never answers an undeclared field'),
   },
   {
     id: 'cp-request-id-not-passed-on',
@@ -115,7 +115,7 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     file: `${src}/connect/connect-routes.ts`,
     find: 'rounds.requestUrl({ ...request, vertical })',
     replace: "rounds.requestUrl({ ...request, vertical: vertical.slice(0, 0) || 'other' })",
-    killer: inNode(connect, 'hands the order on'),
+    killer: inNode(connect, 'passes the order on'),
   },
   {
     id: 'cp-connect-cookie-readable',

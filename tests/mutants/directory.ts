@@ -457,7 +457,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/erasure/host-admin-erasure.ts`,
     find: 'receipt.subject === subject',
     replace: "receipt.subject !== ''",
-    killer: inNode(`${src}/erasure/operations.test.ts`, 'spec C-20: a receipt about'),
+    killer: inNode(`${src}/erasure/operations.test.ts`, 'spec C-20: a receipt for another subject'),
   },
   {
     id: 'dir-erased-person-named-in-log',

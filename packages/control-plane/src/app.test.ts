@@ -86,7 +86,7 @@ describe('calls are counted', () => {
     expect((await send('/things/thing-1', { headers: bearer })).status).toBe(200);
   });
 
-  test('unless the wiring says that nobody is', async () => {
+  test('unless the wiring counts no caller', async () => {
     const { send } = setUp(
       hostAdminDouble(() => ({ value: aThing })),
       { rateLimit: null },
@@ -155,7 +155,7 @@ describe('a call that has its declared form', () => {
       expect(headers.has(name)).toBe(false);
   });
 
-  test('never answers a field that nobody declared', async () => {
+  test('never answers an undeclared field', async () => {
     const secretive = { ...aThing, secretHash: 'hush', labels: [{ text: 'one', lang: 'en', inner: 'hush' }] };
     const { send } = setUp(hostAdminDouble(() => ({ value: secretive })));
     expect(await (await send('/things/thing-1', { headers: bearer })).text()).not.toContain('hush');
@@ -391,7 +391,7 @@ describe('what does not have its declared form is refused, and nothing is perfor
     ['an entity tag without quotes', create(good, { ...jsonHeaders, 'if-match': '7' }), 400, {}],
     ['entity tags with something between', create(good, { ...jsonHeaders, 'if-match': '"7" "8"' }), 400, {}],
     [
-      'a condition that nobody would check',
+      'a condition that is not checked',
       ['/things/thing-1', { method: 'DELETE', headers: { ...bearer, 'if-match': '"7"' } }],
       400,
       { errors: [{ path: 'If-Match' }] },

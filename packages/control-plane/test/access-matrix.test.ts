@@ -68,7 +68,7 @@ const fieldsOf = ({ input }: AdminOperation): [Place, string][] =>
     Object.keys(input[place]?.shape ?? {}).map((field): [Place, string] => [place, field]),
   );
 
-/** Whether a request of this operation can be about somebody else's. */
+/** Whether a request of this operation can name a thing of another tenant. */
 const namesThings = (operation: AdminOperation) =>
   fieldsOf(operation).some(([place, field]) => namesThing(operation, place, field));
 
@@ -81,7 +81,10 @@ const namesMoreThanTenant = (operation: AdminOperation) => {
   );
 };
 
-/** How many of the 16 kinds of callers without an identity each operation meets; each kind meets every fourth operation. */
+/**
+ * The number of the 16 kinds of callers without an identity that each operation meets; each kind meets every fourth
+ * operation.
+ */
 const KINDS_AT_ONCE = runs(16, 4);
 
 function anonymousFor<T>(index: number, kinds: Readonly<Record<string, T>>): [string, T][] {
@@ -107,7 +110,7 @@ async function answersOf(
 }
 
 test(
-  'nobody who may not learns anything, and nothing happens (C-01, C-33)',
+  'no caller without access learns anything, and nothing happens (C-01, C-33)',
   async () => {
     const fixture = await openFixture();
     const { ours, theirs, nowhere, credentials } = fixture;
@@ -178,7 +181,7 @@ test(
             expected: { status: 404, code: 'not_found' },
           });
       }
-      // The tenant is right, and what is in it is somebody else's.
+      // The tenant is right, and the thing in it is another tenant's.
       if (namesMoreThanTenant(operation))
         for (const [who, credential] of [
           ['service', credentials.service],
@@ -189,7 +192,7 @@ test(
             picks: { none: nested(ours.names, nowhere), other: nested(ours.names, theirs.names) },
             expected: { status: 404, code: 'not_found' },
           });
-      // Whoever may see everything hears that there is nothing.
+      // A caller that may see everything learns that there is nothing.
       if (operation.path.includes('/:tenant'))
         await refusedAlike(operation, 'service', {
           credential: credentials.service,
@@ -208,7 +211,7 @@ test(
 );
 
 test(
-  'whoever may is let in, by the role and the token that the declaration says (C-01)',
+  'a caller with access is admitted, by the declared role and token (C-01)',
   async () => {
     const fixture = await openFixture();
     const { credentials } = fixture;

@@ -105,7 +105,7 @@ const eventsIn = (text: string): Heard[] =>
     ([, id, event = '', data = '']) => ({ id, event, data: JSON.parse(data) }),
   );
 
-describe('C-13: a deployment answers events to whoever asks for them', () => {
+describe('C-13: a deployment answers events to a caller that accepts them', () => {
   test('a step each, and at the end the plain answer with the head of the log', async () => {
     await using app = await openApp();
     const response = await app.post({ 'idempotency-key': '"one"' });
@@ -170,7 +170,7 @@ describe('C-13: a deployment answers events to whoever asks for them', () => {
     expect(await app.outcomes()).toEqual(['intent', 'failed']);
   });
 
-  test('whoever hangs up in the middle stops nothing', async () => {
+  test('a caller that disconnects in the middle stops nothing', async () => {
     await using app = await openApp();
     const gate = Promise.withResolvers<void>();
     app.runtime.before = () => gate.promise;
@@ -222,7 +222,7 @@ describe('C-33: the client', () => {
     expect(made.head).toEqual({ sequence: row?.sequence, hash: row?.hash });
   });
 
-  test('tells the steps to whoever listens, and answers the same', async () => {
+  test('tells the steps to a listener, and answers the same', async () => {
     await using app = await openApp();
     const steps: DeployStep['step'][] = [];
     const made = await app.client.verticals.deploy.response(app.input(), {
@@ -321,7 +321,7 @@ describe('C-33: the client', () => {
     await expect(call).rejects.toBeInstanceOf(ConnectionBroken);
   });
 
-  test('does not take a fault of whoever listens for one of the line', async () => {
+  test('does not take a fault of the listener for one of the connection', async () => {
     await using app = await openApp();
     const call = app.client.verticals.deploy(app.input(), {
       onProgress: () => {
@@ -349,7 +349,7 @@ describe('C-33: the client', () => {
 
   test('deploys as many files as there may be, near the limit of a form', async () => {
     await using app = await openApp();
-    // What a form adds to each file: its boundary, its name and its type.
+    // The overhead of a form for each file: its boundary, its name and its type.
     const each = Math.floor(bytesMax / MODULES_MAX) - 400;
     const content = bytesOf(each);
     const files = Array.from({ length: MODULES_MAX }, (_, index) => moduleOf(`lib/m${index}.js`, content));
@@ -362,8 +362,8 @@ describe('C-33: the client', () => {
       modules: { done: MODULES_MAX, total: MODULES_MAX },
       bytes: { done: each * MODULES_MAX, total: each * MODULES_MAX },
     });
-    const kept = app.runtime.uploaded.get('app--1.0.0') ?? [];
-    expect(kept).toHaveLength(MODULES_MAX);
-    expect(kept.every(({ bytes }) => Buffer.from(bytes).equals(content))).toBe(true);
+    const stored = app.runtime.uploaded.get('app--1.0.0') ?? [];
+    expect(stored).toHaveLength(MODULES_MAX);
+    expect(stored.every(({ bytes }) => Buffer.from(bytes).equals(content))).toBe(true);
   }, 60_000);
 });

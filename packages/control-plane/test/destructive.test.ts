@@ -1,4 +1,4 @@
-/** What a program asks its person about before it does it: declared, operation by operation (MCP: `destructiveHint`). */
+/** The operations before which a program asks its person, declared one by one (MCP: `destructiveHint`). */
 import { adminOperations } from '@freehold/directory/declarations';
 import { expect, test } from 'vitest';
 import { adminToolsOf } from '../src/mcp/admin-tools.ts';
@@ -65,7 +65,7 @@ const HARMLESS: Readonly<Record<string, string>> = {
   'dead-letters.retry': 'delivers again what was to be delivered anyway',
   'verticals.create': 'adds a vertical',
   'verticals.update': 'changes a label, which nothing is found by',
-  'vertical-versions.register': 'adds a version, which serves nobody yet',
+  'vertical-versions.register': 'adds a version, which serves no request yet',
   'vertical-versions.admit': 'lets a version be used, and lets none serve',
   'listings.request-publish': 'asks the staff for something',
   'email-sender.put': 'lets a vertical do more',

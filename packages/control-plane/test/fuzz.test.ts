@@ -116,7 +116,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     });
 
   if (answersEvents(operation))
-    test('answers events to whoever asks for them', async () => {
+    test('answers events to a caller that accepts them', async () => {
       const [input] = fc.sample(validInputs(operation), { numRuns: 1, seed: 1 });
       const parts = partsOf(operation, input as ValidInput);
       const headers = [...parts.headers, ['accept', 'text/event-stream'] as const];
@@ -126,7 +126,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       expect(await expectDocumented(operation, response)).toBe(true);
     });
 
-  test('refuses a field that nobody declared, wherever it is', async () => {
+  test('refuses an undeclared field, wherever it is', async () => {
     await fc.assert(
       fc.asyncProperty(
         validInputs(operation),

@@ -1,4 +1,4 @@
-/** What was deleted is not there any more: made, deleted and looked for, every family that has the three. */
+/** A deleted thing is gone: made, deleted and looked for, for every family with the three operations. */
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Fixture, openFixture, requestAbout } from './support/fixture.ts';
@@ -7,7 +7,7 @@ const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
 const DELETES = OPERATIONS.filter(({ method }) => method === 'DELETE');
 const TIMEOUT_MS = 60_000;
 
-/** What stays to be looked at after its end, and why. */
+/** Things that can still be read after their end, with the reason. */
 const STAYS: Readonly<Record<string, string>> = {
   'connections.disconnect': 'The record of a connection stays, as disconnected; its credential is gone.',
   'install-blocks.delete': 'There is always an answer whether a vertical is blocked; afterwards it says no.',
@@ -64,7 +64,7 @@ test.each(DELETES.map((operation) => [operation.name, operation] as const))(
     expect([response.status, await response.text()]).toEqual([operation.success, expect.any(String)]);
     const after = await look();
     if (name in STAYS) return;
-    // What it was called: the last part of its address.
+    // Its name: the last part of its address.
     const [, called = ''] =
       /([^/]+)$/.exec(
         decodeURIComponent(new URL(requestAbout(operation, () => names, { credential }).url).pathname),

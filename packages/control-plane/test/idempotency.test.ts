@@ -30,7 +30,7 @@ const SHOWN_ONCE = [
 
 const TIMEOUT_MS = 120_000;
 
-/** What makes something that is read in its list, because it has no address of its own. */
+/** Operations whose thing is read in its list, because it has no address of its own. */
 const NO_LOCATION: Readonly<Record<string, string>> = {
   'identities.add': 'read in the list of the tenant’s identities',
   'snapshots.take': 'read in the list of the scope’s snapshots',
@@ -45,7 +45,7 @@ const NO_LOCATION: Readonly<Record<string, string>> = {
   'service-tokens.rotate': 'read in the list of tokens',
 };
 
-/** What takes nothing at all, so that one input of it is like another. */
+/** Operations without any input, so that all their calls are alike. */
 const NO_INPUT = ['directory-backups.create'];
 
 test('every operation that changes something takes a key, and every POST that only reads refuses it', () => {

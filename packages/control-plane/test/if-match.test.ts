@@ -1,4 +1,4 @@
-/** Nothing is overwritten that somebody else has changed: `If-Match`, walked over every operation that could (C-01). */
+/** No change of another caller is overwritten: `If-Match`, walked over every operation that could (C-01). */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import {
   type AdminOperation,
@@ -29,7 +29,7 @@ const WITHOUT_ETAG: Readonly<Record<string, string>> = {
     'The record of work in progress changes with every step and has no version; what can be done with it, calling it off, is the same at each of them.',
 };
 
-/** What makes something new, in the request that is walked: there is no version yet that could match. */
+/** Operations whose walked request makes something new: there is no version yet that could match. */
 const MAKES_NEW: readonly string[] = [
   ...['connections.create', 'hostnames.bind', 'identities.add', 'scopes.provision', 'staff.put'],
   ...['tenants.create', 'vertical-versions.register', 'verticals.create'],
@@ -120,7 +120,7 @@ test('a reap of a tenant that was changed meanwhile stops at 412: nothing of it 
   const reap = OPERATIONS.find(({ name }) => name === 'tenants.reap') as AdminOperation;
   const ask = await prepare(reap, fixture, { tenantFixture: fixture.ours });
   const seen = await platform.call('tenants.get', { params });
-  // Somebody has second thoughts, and a third one.
+  // Another caller changes it twice.
   for (const status of ['active', 'deleting'])
     await platform.call('tenants.set-status', { params, body: { status } });
   const refused = await fixture.send(ask({ ifMatch: `"${seen.etag}"` }));
@@ -159,12 +159,12 @@ test('where a connection may act is changed under the version of the connection'
   expect(second).not.toBe(first);
   // Two who have read the same: the later one is told.
   await expect(put('order.complete', first)).rejects.toMatchObject({ code: 'precondition_failed' });
-  const shutOut = (ifMatch: string) =>
+  const revoked = (ifMatch: string) =>
     platform.call('connection-grants.delete', { params, query: { scope }, ifMatch });
-  await expect(shutOut(first)).rejects.toMatchObject({ code: 'precondition_failed' });
+  await expect(revoked(first)).rejects.toMatchObject({ code: 'precondition_failed' });
   const list = () => platform.call('connection-grants.list', { params });
   expect(await list()).toMatchObject({ etag: second, value: { items: [{ permission: 'order.read' }] } });
-  await shutOut(second);
+  await revoked(second);
   expect((await list()).value).toMatchObject({ items: [] });
   expect((await list()).etag).not.toBe(second);
 });

@@ -78,7 +78,7 @@ test('a created thing is where its Location says, and unchanged until it changes
   expect((await read({ 'if-none-match': found.headers.get('etag') ?? '' })).status).toBe(304);
 });
 
-test('a tenant’s client provisions itself and sees nobody else (C-33)', async () => {
+test('a tenant’s client provisions itself and sees no other tenant (C-33)', async () => {
   await using platform = await openRealPlatform();
   const staff = makeControlPlaneClient(platform.clientOptions());
   const ours = await staff.tenants.create({ body: { slug: 'ours', name: 'Ours' } });
@@ -130,7 +130,7 @@ test('whatever is sent to the real host administration is answered as documented
       fc.constantFrom(platform.secret, push),
     );
   const seen = new Set<number>();
-  // What ends the tenant for everybody after it comes last.
+  // The call that ends the tenant comes last.
   const order = Object.values<AdminOperation>(adminOperations).sort(
     (left, right) => Number(left.name === 'tenants.set-status') - Number(right.name === 'tenants.set-status'),
   );

@@ -105,7 +105,7 @@ describe('events', () => {
     await answer.json();
   });
 
-  test('stop when nobody reads them any more', async () => {
+  test('stop when the reader leaves', async () => {
     await using fixture = await open();
     const { promise, resolve } = Promise.withResolvers<void>();
     fixture.backups.beforePut = () => promise;

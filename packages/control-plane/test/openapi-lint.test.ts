@@ -60,18 +60,19 @@ function unescapeToken(token: string): string {
 /** Named schemas that a request can hold, through any number of references. */
 function requestSchemas({ paths, components }: OpenApiDocument): ReadonlySet<string> {
   const met = new Set<string>();
-  const follow = (part: unknown): void => {
+  const followReference = (part: unknown): void => {
     JSON.stringify(part, (key, value) => {
       const name = key === '$ref' ? String(value).split('/').at(-1) : undefined;
       if (name !== undefined && !met.has(name)) {
         met.add(name);
-        follow(components.schemas[name]);
+        followReference(components.schemas[name]);
       }
       return value;
     });
   };
   for (const methods of Object.values(paths))
-    for (const { parameters, requestBody } of Object.values(methods)) follow([parameters, requestBody]);
+    for (const { parameters, requestBody } of Object.values(methods))
+      followReference([parameters, requestBody]);
   return met;
 }
 

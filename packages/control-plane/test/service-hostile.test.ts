@@ -53,13 +53,13 @@ test('those that take something are among them', () => {
     expect(found).toContain(address);
 });
 
-/** Who may be sending: nobody, somebody with a session on our page or on another's, a program, a vertical. */
+/** The senders: an anonymous one, a person with a session on our page or on another's, a program, a vertical. */
 const senders = (secret: string, vertical: string): fc.Arbitrary<Record<string, string>> =>
   fc.constantFrom(
     {},
     ADA,
     { cookie: 'who=ada', 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
-    { cookie: 'who=nobody', 'sec-fetch-site': 'same-origin', origin: ORIGIN },
+    { cookie: 'who=unknown', 'sec-fetch-site': 'same-origin', origin: ORIGIN },
     { authorization: `Bearer ${secret}` },
     { authorization: 'Bearer fh_svc_stranger' },
     { authorization: 'Basic YTpi' },
@@ -127,7 +127,7 @@ const pairs = (documented: Documented): fc.Arbitrary<[string, string][]> => {
 
 const TOOLS = adminToolsOf(adminOperations).map(({ name }) => name);
 
-/** What a program of the tools would send, and what it would not. */
+/** Messages of a program of the tools, and others. */
 const messages = fc
   .record({
     jsonrpc: fc.constantFrom('2.0', '2.0', '2.0', '1.0', 2),

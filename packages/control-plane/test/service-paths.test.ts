@@ -5,7 +5,7 @@ import { controlPlaneApp, openApiDocument } from '../src/index.ts';
 import { hostAdminDouble } from './support/host-admin-double.ts';
 
 const TEMPLATE = /:(\w+)/g;
-const noPrincipal = () => Promise.reject(new Error('nobody comes in this test'));
+const noPrincipal = () => Promise.reject(new Error('no call comes in this test'));
 
 /** Everything that can be mounted, mounted. */
 function wholeApp() {

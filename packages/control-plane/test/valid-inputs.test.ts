@@ -1,6 +1,6 @@
 /**
- * What the document calls valid is not refused as invalid: inputs made from the published schemas, about things that are
- * really there, over the real host administration (C-32). What a schema cannot say is listed, with the reason.
+ * An input that the document calls valid is not refused as invalid: inputs made from the published schemas, about
+ * existing things, over the real host administration (C-32). Rules beyond a schema are listed, with the reason.
  */
 import type { AdminOperation } from '@freehold/directory/declarations';
 import fc from 'fast-check';

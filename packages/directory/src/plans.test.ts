@@ -333,7 +333,11 @@ describe('a plan refuses what the call refuses', () => {
       'channels.promote',
       () => ({ params: { slug: 'crm', channel: 'prod' }, body: { version: '1.1.0' }, ifMatch: '"999"' }),
     ],
-    ['a name that is not there', 'hostnames.delete', () => ({ params: { hostname: 'nobody.apps.example' } })],
+    [
+      'a name that is not there',
+      'hostnames.delete',
+      () => ({ params: { hostname: 'unknown.apps.example' } }),
+    ],
     [
       'a name of another tenant',
       'hostnames.delete',
@@ -357,7 +361,7 @@ describe('a plan refuses what the call refuses', () => {
         ifMatch: '"999"',
       }),
     ],
-    ['nobody', 'staff.remove', () => ({ params: { member: 'stf_01jd0000000000000000000009' } })],
+    ['unknown', 'staff.remove', () => ({ params: { member: 'stf_01jd0000000000000000000009' } })],
     [
       'the only admin who removes themselves',
       'staff.remove',

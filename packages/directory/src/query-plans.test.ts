@@ -160,7 +160,7 @@ const UNFILTERED: [string, Statement][] = [
 test.each(UNFILTERED)('%s, all of them: a walk along the key, which the limit ends', (_, statement) => {
   const plan = planOf(statement);
   expect(plan[0]).toMatch(/^SEARCH \w+ USING (INTEGER )?PRIMARY KEY/);
-  // What is looked up for each row is one row, by its key.
+  // The look-up for each row finds one row, by its key.
   for (const step of plan.slice(1)) expect(step).toMatch(/^SEARCH \w+ USING .*\(\w+=\?\) LEFT-JOIN$/);
 });
 

@@ -1,10 +1,10 @@
-/** What the unit answers, and what it is made of. */
+/** The methods of the unit, and its parts. */
 import { expect, test } from 'vitest';
 import { adminOperations } from './admin-operations.ts';
 import { mergeHandlers } from './lib/feature.ts';
 import { directoryUnit, features } from './unit.ts';
 
-/** What a vertical, a provider or the wiring knows: the unit is asked for a part of it at most, by a method. */
+/** Operations that a vertical, a provider or the wiring answers: the unit has a method for a part of them at most. */
 const WIRING = [
   ...['admin-log.verify', 'fleet-migrations.get', 'model-usage.list', 'owner-seat.get'],
   ...['bookmarks.list', 'migrations.get', 'scope-version.set', 'scopes.export', 'verticals.egress'],

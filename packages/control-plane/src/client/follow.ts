@@ -7,8 +7,8 @@ import type { ControlPlaneClient } from './index.ts';
 const WAIT = '30s';
 
 /**
- * Waits until long work has ended, and returns its record, whatever its `state`. ⏎ @param onProgress called with each
- * record that is received.
+ * Waits until long work has ended, and returns its record, whatever its `state`.
+ * @param onProgress called with each record that is received.
  */
 export async function waitForOperation(
   client: { readonly operations: Pick<ControlPlaneClient['operations'], 'get'> },

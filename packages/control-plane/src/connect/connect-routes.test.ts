@@ -84,7 +84,7 @@ async function problemOf(response: Response) {
 }
 
 describe('spec 4.7: the door', () => {
-  test('hands the order on, with 900 seconds where nobody said how long, and answers what was issued', async () => {
+  test('passes the order on, with 900 seconds by default, and answers the issued URL', async () => {
     const { knock, asked } = setUp();
     const response = await knock();
     expect(response.status).toBe(200);
@@ -113,7 +113,7 @@ describe('spec 4.7: the door', () => {
     ],
   ])('spec 5.6: is shut when %s', async (_, secret, headers, reason) => {
     const { knock, asked } = setUp({ platformSecret: secret });
-    // The secret comes first: whoever lacks it learns nothing about the order.
+    // The secret is checked first: a caller without it learns nothing about the order.
     expect(await problemOf(await knock('no JSON', headers))).toMatchObject({
       status: 403,
       code: 'forbidden',
@@ -150,7 +150,7 @@ describe('spec 4.7: the door', () => {
     ['no second at all', { ...order, ttlSeconds: 0 }, 400, 'ttlSeconds'],
     ['half a second', { ...order, ttlSeconds: 0.5 }, 400, 'ttlSeconds'],
     ['seconds in text', { ...order, ttlSeconds: '900' }, 400, 'ttlSeconds'],
-    ['a field that nobody declared', { ...order, vertical: 'fieldwork' }, 400, ''],
+    ['an undeclared field', { ...order, vertical: 'fieldwork' }, 400, ''],
     ['the secret in the body', { ...order, platformSecret: SECRET }, 400, ''],
     ['no tenant', { ...order, tenantId: undefined }, 400, 'tenantId'],
     ['a scope of another kind', { ...order, scopeId: order.tenantId }, 400, 'scopeId'],
@@ -198,7 +198,7 @@ describe('spec 4.7: the door', () => {
     expect(await problemOf(await knock())).toMatchObject({ status, code, reason, detail: 'No.' });
   });
 
-  test('says nothing of an error that nobody expected', async () => {
+  test('says nothing of an unexpected error', async () => {
     const { knock, incidents } = setUp({ fails: new Error('the inner works') });
     const problem = await problemOf(await knock());
     expect(problem).toMatchObject({ status: 500, code: 'internal' });
@@ -286,7 +286,7 @@ describe('a browser on its way', () => {
     },
   );
 
-  test('an error that nobody expected is an incident and says nothing', async () => {
+  test('an unexpected error is an incident and says nothing', async () => {
     const { send, incidents } = setUp({ fails: new Error('the inner works') });
     const response = await send('/connect/a.b');
     expect(response.status).toBe(500);

@@ -35,7 +35,7 @@ const WITHOUT_PLAN: Partial<Readonly<Record<AdminOperationName, string>>> = {
   'service-tokens.revoke': madeAnew('service-tokens.create'),
   'owner-claim.mint': 'one link takes the place of another, and another can be made',
   'owner-recovery.mint': 'one link takes the place of another, and another can be made',
-  'scopes.configure': 'touches the very keys that it names, and what they held is shown to nobody',
+  'scopes.configure': 'touches the keys that it names, and never shows their values',
   'connections.rotate':
     'one credential, once the provider has taken the next; which is loaded, connections.credential says',
   'hostnames.verify': 'what it would find is known by looking, and looking is all it does',

@@ -12,8 +12,9 @@ const FORM = 'multipart/form-data';
 const JSON_HEADERS = new Headers({ 'content-type': 'application/json' });
 
 /**
- * Returns the unchecked fields of a body that may be JSON or a form. ⏎ @throws PlatformError `unsupported_media_type`,
- * `payload_too_large`, `validation_failed` (reason `form_malformed` or ⏎ `form_fields`, or those of `readJsonObject`).
+ * Returns the unchecked fields of a body that may be JSON or a form.
+ * @throws PlatformError `unsupported_media_type`, `payload_too_large`, `validation_failed` (reason `form_malformed` or
+ * `form_fields`, or those of `readJsonObject`).
  */
 export async function readFormOrJson(request: Request, { files, bytesMax }: FormBody): Promise<Fields> {
   const type = request.headers.get('content-type');
@@ -91,8 +92,9 @@ function invalid(
 }
 
 /**
- * The bytes of a request. ⏎ @throws PlatformError `unsupported_media_type`; `payload_too_large`, by `Content-Length`
- * before a byte is read. The ⏎ stream fails with `payload_too_large` at the first byte too many.
+ * The bytes of a request.
+ * @throws PlatformError `unsupported_media_type`; `payload_too_large`, by `Content-Length` before a byte is read. The
+ * stream fails with `payload_too_large` at the first byte too many.
  */
 export function readUpload(
   request: Request,

@@ -50,7 +50,7 @@ describe('whom an address stands for', () => {
     '[2001:db8::1]',
     '1:2:3:4:5:6:7:8:9',
     '192.0.2.1:80',
-  ])('%j is nobody’s: who sends it is anybody', (address) => {
+  ])('%j is no address: its sender is unknown', (address) => {
     expect(senderOf(address)).toBe(UNKNOWN_ADDRESS);
   });
 });

@@ -1,4 +1,4 @@
-/** Whoever shows nothing is limited by their address, and nobody is held up because of them. */
+/** Anonymous callers are limited by their address, and hold up no other caller. */
 import { PlatformError, problemSchema } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { type HostAdminDouble, hostAdminDouble, STAFF, TOKEN } from '../../test/support/host-admin-double.ts';
@@ -18,7 +18,7 @@ const THERE = '192.0.2.2';
 const bearer = { authorization: `Bearer ${TOKEN}` };
 const wrong = { authorization: 'Bearer fh_svc_wrong' };
 
-const noPrincipal = () => Promise.reject(new Error('nobody comes this far in this test'));
+const noPrincipal = () => Promise.reject(new Error('no call comes this far in this test'));
 
 interface Sent extends RequestInit {
   readonly from?: string | null;
@@ -128,7 +128,7 @@ describe('a call without a credential that counts', () => {
     expect(await statuses(1, '/things/thing-1')).toEqual([401]);
   });
 
-  test('holds up nobody who is known, from the same address', async () => {
+  test('holds up no known caller of the same address', async () => {
     const { send, statuses } = setUp();
     await statuses(10, '/things/thing-1');
     await statuses(10, '/docs');
@@ -145,7 +145,7 @@ describe('a call without a credential that counts', () => {
   });
 });
 
-test('what somebody known may not do is no guess of a stranger', async () => {
+test('a refused permission of a known caller is no guess of an anonymous one', async () => {
   const { send, statuses } = setUp(
     {},
     hostAdminDouble(() => {
@@ -236,7 +236,7 @@ describe('an address that asks for no credential', () => {
   });
 });
 
-describe('nobody is counted', () => {
+describe('no caller is counted', () => {
   test('for the platform’s own work', async () => {
     const { statuses } = setUp();
     const own = { uncounted: true };

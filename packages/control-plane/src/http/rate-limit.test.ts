@@ -72,7 +72,7 @@ test('a refusal says when to come again, and headers say where an actor stands',
   expect(refused.headers).toEqual({ 'retry-after': '6' });
 });
 
-test('a clock that was ahead locks nobody out: an allowance is whole again a window later at most', () => {
+test('a clock that was ahead locks no caller out: an allowance is whole again a window later at most', () => {
   const { clock, limiter } = atZero();
   const DAY_MS = 86_400_000;
   clock.nowMs = DAY_MS;

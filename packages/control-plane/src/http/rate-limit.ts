@@ -75,8 +75,8 @@ export function makeRateLimiter(now: () => number, limit: RateLimit = RATE_LIMIT
 }
 
 /**
- * The headers of an allowance: `RateLimit-Policy: "calls";q=1200;w=60` and ⏎ `RateLimit: "calls";r=1199;t=1`
- * (draft-ietf-httpapi-ratelimit-headers).
+ * The headers of an allowance: `RateLimit-Policy: "calls";q=1200;w=60` and
+ * `RateLimit: "calls";r=1199;t=1` (draft-ietf-httpapi-ratelimit-headers).
  */
 export function rateLimitHeaders(
   { calls, windowSeconds }: RateLimit,
@@ -109,8 +109,8 @@ const MAPPED = ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'];
 
 /**
  * The sender of an address: `192.0.2.1`, `2001:db8:0:1::/64`, or {@link UNKNOWN_ADDRESS} for any other text. Of IPv6
- * it is the /64, because that is what one subscriber is given: single addresses would have 2^64 limits. ⏎ @param
- * address from a socket or a proxy; null when it is unknown.
+ * it is the /64, because that is what one subscriber is given: single addresses would have 2^64 limits.
+ * @param address from a socket or a proxy; null when it is unknown.
  */
 export function senderOf(address: string | null): string {
   const text = address?.trim().replace(/%.*$/, '').toLowerCase() ?? '';
@@ -141,9 +141,11 @@ function dotted(groups: readonly string[]): string {
 }
 
 /**
- * The kinds of anonymous calls: ⏎ - `refused`: a call without a valid credential where one is needed: 401, or 403 for
- * a wrong secret. Beyond the limit it ⏎ is answered 429 instead, after the same look-up; ⏎ - `signIn`: `/oauth/*`,
- * `/device`, `/auth/*` and `/api/auth/*`; ⏎ - `reading`: `/docs` and `/openapi.json`.
+ * The kinds of anonymous calls:
+ * - `refused`: a call without a valid credential where one is needed: 401, or 403 for a wrong secret. Beyond the limit
+ * it is answered 429 instead, after the same look-up;
+ * - `signIn`: `/oauth/*`, `/device`, `/auth/*` and `/api/auth/*`;
+ * - `reading`: `/docs` and `/openapi.json`.
  */
 export type AnonymousKind = 'refused' | 'signIn' | 'reading';
 
@@ -178,10 +180,10 @@ export interface AnonymousDeps {
 }
 
 /**
- * Limits anonymous senders, before every route. The platform's own work is not counted. ⏎ At open addresses the limits
- * bound the work of anonymous senders. Failed authentications they only slow down: a credential is looked up before
- * its call is counted, or anonymous senders could hold up known callers of the same address. No secret relies on them:
- * tokens have 256 bits, and user codes a limit of their own.
+ * Limits anonymous senders, before every route. The platform's own work is not counted.
+ * At open addresses the limits bound the work of anonymous senders. Failed authentications they only slow down: a
+ * credential is looked up before its call is counted, or anonymous senders could hold up known callers of the same
+ * address. No secret relies on them: tokens have 256 bits, and user codes a limit of their own.
  */
 export function limitAnonymous(deps: AnonymousDeps): MiddlewareHandler<ControlPlaneEnv> {
   const limiters = {

@@ -8,9 +8,9 @@ import type { BytesAnswer } from '@freehold/directory/declarations';
 import type { Fields } from '../declared/operations.ts';
 
 /**
- * Renders an answer of bytes, streamed as the caller reads. A HEAD gets the headers, and the bytes are cancelled. ⏎
- * @param value of the declared form. ⏎ @throws TypeError when there are no bytes, or no media type for them: our bug.
- * The bytes are cancelled then too.
+ * Renders an answer of bytes, streamed as the caller reads. A HEAD gets the headers, and the bytes are cancelled.
+ * @param value of the declared form.
+ * @throws TypeError when there are no bytes, or no media type for them: our bug. The bytes are cancelled then too.
  */
 export async function bytesAnswer(
   { mediaType, headers: declared }: BytesAnswer,
@@ -49,8 +49,8 @@ export function acceptsEvents(headers: Headers): boolean {
 }
 
 /**
- * Renders the events of a result. They end with the work, or when the reader leaves. ⏎ @param declared passes a record
- * through its declared form.
+ * Renders the events of a result. They end with the work, or when the reader leaves.
+ * @param declared passes a record through its declared form.
  */
 export function eventsAnswer(
   { status, events }: AdminResult & { readonly events: ReadableStream<CallEvent> },

@@ -41,8 +41,8 @@ export interface AdminTool extends McpTool {
 const PARTS = ['params', 'query', 'body'] as const;
 
 /**
- * Makes the tools of a table, in its order. An operation of bytes, in or out, has no tool. ⏎ @throws TypeError for an
- * operation with one field name in two parts: as arguments they would be one.
+ * Makes the tools of a table, in its order. An operation of bytes, in or out, has no tool.
+ * @throws TypeError for an operation with one field name in two parts: as arguments they would be one.
  */
 export function adminToolsOf(table: AdminOperationTable): readonly AdminTool[] {
   return Object.values(table)

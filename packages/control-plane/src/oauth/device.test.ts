@@ -1,4 +1,4 @@
-/** Whoever waits for a device code keeps it, however many others ask for one, and from wherever. */
+/** A program that waits for a device code keeps it, however many codes other sources ask for. */
 import { expect, test } from 'vitest';
 import { PENDING_MAX } from '../../../directory/src/staff/devices.ts';
 import { openFixture } from '../../test/staff/fixture.ts';
@@ -49,7 +49,7 @@ async function open() {
   return { start, poll, sources, clock: fixture.clock };
 }
 
-test('RFC 8628 5: one network of IPv6 pushes out nobody else, with one code from each of its subnets', async () => {
+test('RFC 8628 5: one network of IPv6 pushes out no other source, with one code from each of its subnets', async () => {
   const { start, poll, clock } = await open();
   const honest = (await (await start('203.0.113.9')).json()) as { device_code: string };
   const statuses = new Map<number, number>();
@@ -58,7 +58,7 @@ test('RFC 8628 5: one network of IPv6 pushes out nobody else, with one code from
     const { status } = await start(`2001:db8:1:${subnet.toString(16)}::1`);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
-  // What comes back of the limit in these five seconds is less than a hundred.
+  // In these five seconds the limit gains less than a hundred codes.
   expect(statuses.get(200)).toBeLessThan(source.calls + beyond.calls + 100);
   expect([...statuses.keys()].sort()).toEqual([200, 429]);
   expect(await poll(honest.device_code, '203.0.113.9')).toBe('authorization_pending');
@@ -66,7 +66,7 @@ test('RFC 8628 5: one network of IPv6 pushes out nobody else, with one code from
   expect((await start('2001:db8:2::1')).status).toBe(200);
 });
 
-test('a site counts as one source, and an address that nobody says as none', async () => {
+test('a site counts as one source, and an unknown address as none', async () => {
   const { start, sources } = await open();
   for (const from of [
     '2001:db8:1:1::1',

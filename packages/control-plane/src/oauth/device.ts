@@ -124,11 +124,11 @@ export interface DeviceLimits {
 
 /**
  * The limits of new device codes. No caller proves itself, and pending codes replace each other when there are too
- * many (`startDevice` of the directory), so that all sources share one limit. ⏎ Each source has a share of it. Beyond
- * its share it is not refused, but competes only with other sources beyond theirs: otherwise one network could use up
- * the whole limit. ⏎ Honest use reaches none: a class behind one address is fewer than fifty people, and two thousand
- * sign-ins a minute are no staff. To exhaust `beyond` for long takes 400 sources. A new code waits at least a minute:
- * 5,000 may wait.
+ * many (`startDevice` of the directory), so that all sources share one limit.
+ * Each source has a share of it. Beyond its share it is not refused, but competes only with other sources beyond
+ * theirs: otherwise one network could use up the whole limit.
+ * Honest use reaches none: a class behind one address is fewer than fifty people, and two thousand sign-ins a minute
+ * are no staff. To exhaust `beyond` for long takes 400 sources. A new code waits at least a minute: 5,000 may wait.
  */
 export const DEVICE_LIMITS: DeviceLimits = {
   source: { calls: 50, windowSeconds: 600 },
@@ -147,7 +147,10 @@ export interface TooManyCodes {
 /** Counts a code. Returns null while it may be issued. */
 export type DeviceLimiter = (source: SourceOfCodes) => TooManyCodes | null;
 
-/** Counts in this process alone. ⏎ @param now returns milliseconds. */
+/**
+ * Counts in this process alone.
+ * @param now returns milliseconds.
+ */
 export function makeDeviceLimiter(now: () => number, limits: DeviceLimits = DEVICE_LIMITS): DeviceLimiter {
   const each = makeRateLimiter(now, limits.source);
   const unknown = makeRateLimiter(now, limits.unknown);
@@ -162,7 +165,7 @@ export function makeDeviceLimiter(now: () => number, limits: DeviceLimits = DEVI
 }
 
 /**
- * The source of a sender. One site has at most a /48 of IPv6 (RFC 6177), which is 65,536 senders of a /64 each. ⏎
+ * The source of a sender. One site has at most a /48 of IPv6 (RFC 6177), which is 65,536 senders of a /64 each.
  * @param sender as `senderOf` returns it.
  */
 export function sourceOfCodes(sender: string): SourceOfCodes {

@@ -125,8 +125,8 @@ export function oauthErrorResponse(error: unknown): Response {
 
 /**
  * A 429 in the form of RFC 6749, section 5.2, for a program at an endpoint with such errors. A program that waits for
- * a device code slows down (RFC 8628, section 3.5), and every other comes again later. ⏎ @returns null at every other
- * address.
+ * a device code slows down (RFC 8628, section 3.5), and every other comes again later.
+ * @returns null at every other address.
  */
 export function programRefusal(path: string, error: PlatformError): Response | null {
   const code = PROGRAM_CODES.get(path);

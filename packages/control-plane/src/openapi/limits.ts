@@ -34,8 +34,8 @@ function limitsOf({ type, pattern, maxLength, format, minimum, maximum }: JsonSc
 
 /**
  * The length of the longest text that matches a pattern as a whole. Infinite for an unbounded pattern, and for one
- * without anchors at both ends. Of the syntax of ECMA-262, backreferences are not supported. ⏎ @throws TypeError for a
- * group that is never closed.
+ * without anchors at both ends. Of the syntax of ECMA-262, backreferences are not supported.
+ * @throws TypeError for a group that is never closed.
  */
 export function longestMatch(pattern: string): number {
   const source = { pattern, at: 0 };

@@ -74,7 +74,7 @@ describe.each([
     expect(new Set(described.map((line) => line.split(' ')[2])).size).toBe(described.length);
   });
 
-  test('points only at what is there, and has nothing that nobody points at', () => {
+  test('points only at existing parts, and has no part without a reference', () => {
     const pointers = new Set<string>();
     JSON.stringify(document, (key, value) => {
       if (key === '$ref') pointers.add(value);
@@ -287,7 +287,7 @@ test('a named schema has a second name for the request form exactly where it dif
   expect(JSON.stringify(operation('things.get'))).not.toContain('Input');
 });
 
-test('every tag and every parameter of a path has its words, and none has words that nobody needs', () => {
+test('every tag and every parameter of a path has a description, and no description is unused', () => {
   const table: AdminOperationTable = adminOperations;
   const operations = Object.values(table);
   const tags = new Set([...operations.map(({ tag }) => tag), ...SERVICE_TAGS]);

@@ -127,8 +127,8 @@ function refusalPage(
 /**
  * The page of a 401 with a link to the sign-in, because a browser cannot answer a challenge for a bearer token; the
  * header stays for other clients (RFC 9110, section 15.5.2). A link and no redirect: a person who comes back from the
- * issuer without a valid session would be redirected in a loop. ⏎ @returns null for software, for a token that was
- * refused, for other methods, and without a sign-in.
+ * issuer without a valid session would be redirected in a loop.
+ * @returns null for software, for a token that was refused, for other methods, and without a sign-in.
  */
 export function signInPage(
   request: Request,

@@ -18,8 +18,8 @@ export interface ArrivedStaff {
 /** Component B, bound by the wiring to an issuer. It signs and reads the cookies, and does not know the roster. */
 export interface StaffRelyingParty {
   /**
-   * Answers `/api/auth/login`, `/api/auth/callback` and `/api/auth/logout`. ⏎ @param admit called before a cookie is
-   * set; false refuses the person.
+   * Answers `/api/auth/login`, `/api/auth/callback` and `/api/auth/logout`.
+   * @param admit called before a cookie is set; false refuses the person.
    */
   handle(
     request: Request,

@@ -1,6 +1,6 @@
 /**
- * What a vertical's own secret opens, over HTTP and a real directory: its own scopes and what it was granted, as itself,
- * and nothing of another (spec 4.3, 4.7, 5.6; C-21).
+ * The access of a vertical's own secret, over HTTP and a real directory: to its own scopes and its grants, as itself,
+ * and to nothing of another vertical (spec 4.3, 4.7, 5.6; C-21).
  */
 import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { type PlatformSecret, verticalSecret } from '@freehold/contracts/http';
@@ -62,7 +62,7 @@ async function open(options: RealPlatformOptions = {}) {
   return { platform, client, tenant, scope, connect, create, grant, post };
 }
 
-/** What was answered, or what it was refused with. */
+/** The answer, or the refusal. */
 async function outcomeOf(asked: Promise<object>): Promise<Record<string, unknown>> {
   try {
     return { ...(await asked) };

@@ -53,7 +53,7 @@ async function openFixture() {
     },
     ledger: { kind: 'api-key', name: 'Ledger', probe: { endpoint: 'https://ledger.example/me' } },
   };
-  /** What the provider gave, as the wiring's fetch saw it. */
+  /** The answers of the provider, as the wiring's fetch saw them. */
   const tokens: string[] = [];
   const platform = await openRealPlatform({
     connections: {
@@ -183,7 +183,7 @@ describe('spec 4.7: a consent round through a real provider', () => {
     expect(me.status).toBe(401);
   });
 
-  test('somebody who says no is sent back with the reason, and nothing is connected', async () => {
+  test('a member who refuses is sent back with the reason, and nothing is connected', async () => {
     const { issuer, client, tenant, ask, newBrowser } = await openFixture();
     const browser = newBrowser();
     const page = await browser.go((await ask()).url);

@@ -1,4 +1,4 @@
-/** What somebody sees who opens an address of the API in a browser and is not signed in. */
+/** The pages for a person who opens an address of the API in a browser without a session. */
 import { describe, expect, test } from 'vitest';
 import { ORIGIN, openFixture, signedIn } from './fixture.ts';
 
@@ -50,7 +50,7 @@ describe('software is answered with a problem document', () => {
     ]);
   });
 
-  test('for a call that changes something, and where nobody can sign in', async () => {
+  test('for a call that changes something, and where there is no sign-in', async () => {
     const fixture = await openFixture();
     const made = await fixture.ask('/tenants', { method: 'POST', headers: browser });
     expect(made.headers.get('content-type')).toBe('application/problem+json');

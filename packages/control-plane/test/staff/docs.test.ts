@@ -21,7 +21,7 @@ test('is shown to anybody, shows the document, and loads nothing of another orig
   expect((await fixture.ask('/docs', { method: 'POST' })).status).toBe(405);
 });
 
-test('is not there where nobody brings a renderer', async () => {
+test('is not there without a renderer', async () => {
   const fixture = await openFixture();
   expect((await fixture.ask('/docs')).status).toBe(404);
 });

@@ -99,15 +99,15 @@ export async function openFixture(
 
 /** The session that a cookie `who=<login>` is, without any proof. */
 const cookieParty: StaffRelyingParty = {
-  handle: () => Promise.reject(new Error('nobody signs in in this test')),
-  handleBackchannelLogout: () => Promise.reject(new Error('nobody signs out in this test')),
+  handle: () => Promise.reject(new Error('there is no sign-in in this test')),
+  handleBackchannelLogout: () => Promise.reject(new Error('there is no sign-out in this test')),
   session: (headers) => {
     const login = /who=(\w+)/.exec(headers.get('cookie') ?? '')?.[1];
     return login === undefined ? null : { sid: `sid-${login}`, issuer: ISSUER, subject: login };
   },
 };
 
-/** Puts somebody on the roster and signs them in; their cookie is `who=<login>`. */
+/** Puts a person on the roster and signs them in; their cookie is `who=<login>`. */
 export async function signedIn(
   fixture: Fixture,
   login: string,
@@ -128,7 +128,7 @@ export async function signedIn(
   return member;
 }
 
-/** What a browser sends with a form of our own pages. */
+/** The headers of a browser with a form of our own pages. */
 export const ownPage = (login: string) => ({ cookie: `who=${login}`, 'sec-fetch-site': 'same-origin' });
 
 export const VERIFIER = 'a-verifier-of-the-tests_0123456789.abcdefghij~';

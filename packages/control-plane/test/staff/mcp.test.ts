@@ -118,7 +118,7 @@ describe('spec 5.5: the same access rules as the routes', () => {
 
 describe('arguments', () => {
   test.each([
-    ['one that nobody knows', { slug: 'a', name: 'A', colour: 'red' }, 'colour'],
+    ['an unknown tenant', { slug: 'a', name: 'A', colour: 'red' }, 'colour'],
     ['one that is missing', { name: 'A' }, 'slug'],
     ['one of a wrong form', { slug: 'No slug', name: 'A' }, 'slug'],
   ])('with %s are refused by name', async (_, args, path) => {
@@ -159,7 +159,7 @@ describe('arguments', () => {
 });
 
 describe('who may knock', () => {
-  test('nobody without a token: 401 says where the metadata is (RFC 9728, 5.1), also to a session', async () => {
+  test('no caller without a token: 401 says where the metadata is (RFC 9728, 5.1), also to a session', async () => {
     const fixture = await openFixture();
     await signedIn(fixture, 'ada', 'admin');
     const where = `resource_metadata="${ORIGIN}/.well-known/oauth-protected-resource/mcp"`;
@@ -176,7 +176,7 @@ describe('who may knock', () => {
     }
   });
 
-  test('nobody under a foreign name, and no foreign page, whatever token it brings', async () => {
+  test('no caller under a foreign name, and no foreign page, whatever token it brings', async () => {
     const fixture = await openFixture({ hostnames: ['api.example.test'] });
     const good = headersOf(fixture.secret);
     expect((await post(fixture, good)).status).toBe(200);

@@ -157,7 +157,7 @@ describe('RFC 6749 4.1.2 and RFC 8252: where an answer goes', () => {
 });
 
 describe('RFC 6749 4.1.2 and RFC 9700 2.1.1: a code', () => {
-  test('that is used again by somebody who does not know the verifier takes the token back all the same', async () => {
+  test('that is used again by a program without the verifier revokes the token all the same', async () => {
     const fixture = await withAda();
     const form = exchange(await allow(fixture, 'ada'));
     const { access_token } = (await (await fixture.post('/oauth/token', form)).json()) as Record<
@@ -271,7 +271,7 @@ describe('RFC 8628: the device endpoints', () => {
     }
   });
 
-  test('whoever begins often has their own oldest code give way, and nobody else’s', async () => {
+  test('a source that begins often has its own oldest code give way, and no other’s', async () => {
     const fixture = await withAda();
     const app = controlPlaneApp({
       hostAdmin: fixture.hostAdmin,
@@ -298,7 +298,7 @@ describe('RFC 8628: the device endpoints', () => {
     expect(await poll(fixture, first)).toBe('invalid_grant');
   });
 
-  test('whoever types codes that are none is told when to come again', async () => {
+  test('a member who types unknown codes is told when to come again', async () => {
     const fixture = await withAda();
     const type = () => fixture.post('/device', { user_code: 'BBBB-BBBB', decision: 'look' }, ownPage('ada'));
     for (let i = 0; i < 10; i++) {

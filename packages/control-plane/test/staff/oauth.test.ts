@@ -60,7 +60,7 @@ describe('RFC 8414 and 9728: the metadata', () => {
 });
 
 describe('RFC 6749 4.1: the authorization endpoint', () => {
-  test('asks whoever is signed in, names the program and where it waits, and cannot be framed', async () => {
+  test('asks the signed-in member, names the program and where it waits, and cannot be framed', async () => {
     const { fixture } = await withAda();
     const response = await fixture.ask(query(authorization), cookie);
     const page = await response.text();
@@ -74,7 +74,7 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('sends whoever is not to sign in first, and back', async () => {
+  test('sends a person without a session to sign in first, and back', async () => {
     const { fixture } = await withAda();
     const location = locationOf(await fixture.ask(query(authorization)));
     expect(location.pathname).toBe('/api/auth/login');
@@ -97,14 +97,14 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
     ['no redirect address', { redirect_uri: '' }],
     ['one elsewhere', { redirect_uri: 'https://evil.example/callback' }],
     ['one elsewhere that looks like here', { redirect_uri: 'http://127.0.0.1.evil.example/callback' }],
-    ['one with somebody before the at sign', { redirect_uri: 'http://127.0.0.1:80@evil.example/' }],
+    ['one with a user name before the at sign', { redirect_uri: 'http://127.0.0.1:80@evil.example/' }],
     ['a loopback one by name', { redirect_uri: 'http://localhost:4711/callback' }],
     ['a loopback one over TLS', { redirect_uri: 'https://127.0.0.1:4711/callback' }],
     ['one with a fragment', { redirect_uri: 'http://127.0.0.1:4711/callback#' }],
     ['one that is written oddly', { redirect_uri: 'http://2130706433:4711/callback' }],
     ['one with a backslash', { redirect_uri: 'http:\\\\127.0.0.1:4711' }],
     ['one with a line feed', { redirect_uri: 'http://127.0.0.1:4711/\nx' }],
-  ])('with %s answers a page, and sends nobody anywhere', async (_, more) => {
+  ])('with %s answers a page, and redirects no browser', async (_, more) => {
     const { fixture } = await withAda();
     for (const response of [
       await fixture.ask(query({ ...authorization, ...more }), cookie),
@@ -174,7 +174,7 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['a sibling host', { 'sec-fetch-site': 'same-site' }],
-    ['nobody knows where', {}],
+    ['an unknown place', {}],
     ['another origin, in an older browser', { origin: 'http://acme.localhost:8787' }],
   ])('a yes that comes from %s is none', async (_, headers) => {
     const { fixture } = await withAda();
@@ -184,7 +184,7 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
     expect(response.headers.has('location')).toBe(false);
   });
 
-  test('a yes of somebody whose session is over asks again', async () => {
+  test('a consent after the end of the session asks again', async () => {
     const { fixture, ada } = await withAda();
     await fixture.ask(`/staff/${ada.id}`, { method: 'DELETE', ...bearer(fixture.secret) });
     const response = await fixture.post(
@@ -308,7 +308,7 @@ describe('spec 5.5: a token never exceeds its owner', () => {
 });
 
 describe('RFC 7009: revocation', () => {
-  test('ends a token for whoever holds it, says 200 to any other, and wants a token', async () => {
+  test('ends a token for any holder, says 200 to any other secret, and wants a token', async () => {
     const { fixture } = await withAda();
     const token = await tokenOf(fixture, 'ada');
     const revoke = (form: Record<string, string>) =>
@@ -378,7 +378,7 @@ describe('RFC 8628: a program without a browser', () => {
     expect(await poll(fixture, device_code)).toMatchObject({ error: 'expired_token' });
   });
 
-  test('is nobody that we know, or there are too many', async () => {
+  test('is unknown, or there are too many', async () => {
     const { fixture } = await withAda();
     const unknown = await fixture.post('/oauth/device_authorization', { client_id: 'evil' });
     expect([unknown.status, await unknown.json()]).toMatchObject([401, { error: 'invalid_client' }]);
@@ -392,12 +392,12 @@ describe('RFC 8628: a program without a browser', () => {
   test('its code cannot be guessed, nor approved from another site or by a stranger', async () => {
     const { fixture } = await withAda();
     const { device_code, user_code } = await begin(fixture);
-    const stranger = await fixture.post(
+    const outsider = await fixture.post(
       '/device',
       { user_code, decision: 'approve' },
       { 'sec-fetch-site': 'same-origin' },
     );
-    expect(locationOf(stranger).pathname).toBe('/api/auth/login');
+    expect(locationOf(outsider).pathname).toBe('/api/auth/login');
     const foreign = { cookie: 'who=ada', 'sec-fetch-site': 'cross-site' };
     expect((await fixture.post('/device', { user_code, decision: 'approve' }, foreign)).status).toBe(403);
     const type = (code: string) =>

@@ -77,7 +77,7 @@ describe('spec 5.5: a member of the staff', () => {
   });
 });
 
-describe('somebody else', () => {
+describe('another person', () => {
   test.each([
     ['who is not on the roster', 'grace', 'not_on_roster'],
     ['whose address the issuer does not vouch for', 'edsger', 'email_unverified'],
@@ -99,7 +99,7 @@ describe('somebody else', () => {
   });
 });
 
-test('a program is allowed by somebody who signs in on the way', async () => {
+test('a program is allowed by a member who signs in on the way', async () => {
   const { fixture, issuer, browser } = await openSignIn();
   await fixture.invite('ada', 'operator');
   const asked = await browser.go(`${ORIGIN}/oauth/authorize?${new URLSearchParams(authorization)}`);

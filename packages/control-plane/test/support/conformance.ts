@@ -1,4 +1,4 @@
-/** What a response must keep to be the one that the OpenAPI document promises. */
+/** Checks a response against the promises of the OpenAPI document. */
 import { PROBLEMS, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { expect } from 'vitest';

@@ -27,7 +27,7 @@ import { partsOf, requestOf } from './requests.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What a field of this name holds when it is about a house. */
+/** The values of a field of this name in a fixture. */
 export type Names = Readonly<Record<string, string>>;
 
 export interface TenantFixture {
@@ -38,7 +38,7 @@ export interface TenantFixture {
   >;
 }
 
-/** How a request says who sends it. */
+/** The headers of each sender. */
 export type Credential = Readonly<Record<string, string>>;
 
 export const ROLES = ['admin', 'operator', 'auditor'] as const;
@@ -49,25 +49,25 @@ export interface Fixture {
   readonly incidents: unknown[];
   readonly ours: TenantFixture;
   readonly theirs: TenantFixture;
-  /** A house that nobody built: every id is well formed, and none is anything's. */
+  /** A fixture without any thing: every id is well formed, and belongs to no thing. */
   readonly nowhere: Names;
   readonly credentials: {
     readonly service: Credential;
     /** Of the staff, by role: their sessions, and the tokens of their programs. */
     readonly sessions: ByRole;
     readonly programs: ByRole;
-    /** Verticals: with every grant, with none, and one that nobody gave its secret to. */
+    /** Verticals: with every grant, with none, and one without a secret. */
     readonly verticals: Readonly<Record<'granted' | 'ungranted' | 'forged', Credential>>;
-    /** Everybody who is nobody (any more). */
+    /** Callers without an identity, or with one that ended. */
     readonly anonymous: Readonly<Record<string, Credential>>;
   };
   build(slug: string): Promise<TenantFixture>;
   send(request: Request): Promise<Response>;
-  /** How far the admin log has come. */
+  /** The head of the admin log. */
   logged(): Promise<number>;
 }
 
-/** What the secrets of verticals are derived from. */
+/** The secret from which those of verticals are derived. */
 const PLATFORM_SECRET = 'the platform secret of the fixture, long enough';
 
 /** The secret of a vertical: every house has one, with every grant. */
@@ -105,8 +105,8 @@ export async function openFixture(onEnd?: (close: () => Promise<void>) => void):
     staff: {
       signIns: platform.admin.staff,
       relyingParty: () => ({
-        handle: () => Promise.reject(new Error('nobody signs in in this test')),
-        handleBackchannelLogout: () => Promise.reject(new Error('nobody signs out in this test')),
+        handle: () => Promise.reject(new Error('there is no sign-in in this test')),
+        handleBackchannelLogout: () => Promise.reject(new Error('there is no sign-out in this test')),
         session: (headers) => {
           const login = /who=([a-z0-9-]+)/.exec(headers.get('cookie') ?? '')?.[1];
           return login === undefined
@@ -214,8 +214,8 @@ async function makeAnonymouss(platform: Platform): Promise<Record<string, Creden
     'an expired push token': bearer(expired.push.secret),
     'a revoked push token': bearer(revoked.push.secret),
     'a service token after its overlap': bearer(replaced.secret),
-    'somebody who left the staff': session('former'),
-    'a program of somebody who left the staff': bearer(former.program.secret),
+    'a member who left the staff': session('former'),
+    'a program of a member who left the staff': bearer(former.program.secret),
     'an expired session of staff': session('lapsed'),
     'an expired token of staff': bearer(lapsed.program.secret),
     'a revoked token of staff': bearer(careful.program.secret),
@@ -308,7 +308,7 @@ async function buildTenant(
   return { names, builders };
 }
 
-/** Things that are the same for everybody, or that nobody owns. */
+/** Things that are the same for all tenants, or belong to none. */
 const SHARED: ReadonlySet<string> = new Set([
   'roles key',
   'channel',
@@ -329,7 +329,7 @@ function nothingLike(names: Names): Names {
   );
 }
 
-/** Whether a field of this operation names a thing that belongs to somebody, and that is to be there already. */
+/** Whether a field of this operation names a thing that belongs to a tenant and must exist. */
 export function namesThing(
   operation: AdminOperation,
   place: 'params' | 'query' | 'body',
@@ -341,7 +341,7 @@ export function namesThing(
   // Where a builder sees what is its own whatever it says.
   if (operation.name === 'verticals.list') return false;
   if (['tenant', 'scope', 'ownerTenant'].includes(field)) return true;
-  // What a create names is to be new.
+  // The names of a create are new.
   return place === 'body' && field === 'hostname' && operation.success !== 201;
 }
 
@@ -379,7 +379,7 @@ export function requestAbout(
     return { ...sample, ...Object.fromEntries(fields) };
   };
   const query = filled('query');
-  // What may be left out and names nothing only narrows, waits, or asks for a plan.
+  // Optional fields without a name: they narrow, wait, or ask for a plan.
   for (const [field, schema] of Object.entries(schemas.query.shape))
     if (!namesThing(operation, 'query', field) && z.safeParse(schema, undefined).success) delete query[field];
   const body = operation.input.body ? filled('body') : null;

@@ -4,7 +4,7 @@ import { openApiPath } from '@freehold/operations';
 import { expect } from 'vitest';
 import { openApiDocument } from '../../src/openapi/document.ts';
 
-/** What is known of a request beside its answer. */
+/** The facts of a request beside its answer. */
 export interface Served {
   /** Whether calls are counted where it was sent. */
   readonly counted: boolean;
@@ -12,7 +12,7 @@ export interface Served {
   readonly replayed: boolean | null;
 }
 
-/** What only the answer of a change says, and not its plan. */
+/** Headers of the answer of a change, and not of its plan. */
 const OF_A_CHANGE: readonly string[] = ['etag', 'x-admin-log-head'];
 
 type Part = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ type Documented = ReadonlyMap<string, { readonly name: string; readonly pattern:
 
 const published = openApiDocument(adminOperations);
 
-/** What HTTP itself says of any answer (RFC 9110), and what keeps browsers and proxies from guessing. */
+/** The rules of HTTP for any answer (RFC 9110), and the headers that keep browsers and proxies from guessing. */
 const GENERAL: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',

@@ -12,7 +12,7 @@ export interface LintException {
 }
 
 const OPEN =
-  'Health, sign-in, consent rounds and descriptions are for whoever has no token yet, or never needs one.';
+  'Health, sign-in, consent rounds and descriptions are for callers that have no token yet, or never need one.';
 const UNCOUNTED =
   'Strangers are counted where they cause work, by network address: at sign-in, at the reference, and wherever a credential is refused. Health, fixed descriptions and the steps of a consent round, which take a ticket that works once, are not.';
 
@@ -41,7 +41,7 @@ export const LINT_EXCEPTIONS: readonly LintException[] = [
     rule: 'owasp:api4:2023-string-limit',
     within: 'answers',
     reason:
-      'What is stored was limited when it was sent. A limit on answers would protect nobody, and break a client that checks it on the day that we raise one.',
+      'Stored values were limited when they were sent. A limit on answers would protect no caller, and break a client that checks it on the day that we raise one.',
   },
   {
     rule: 'owasp:api4:2023-string-limit',

@@ -64,25 +64,25 @@ const emptyVertical: VerticalScopeHost = {
   connectorAttachmentOpenLocal: unknown('attachment'),
 };
 
-/** What the secrets of verticals are derived from. */
+/** The secret from which those of verticals are derived. */
 export const PLATFORM_SECRET = 'the platform secret of these tests, long enough';
 
 export interface RealPlatformOptions {
   /** Default: nothing can be connected, and the door for verticals is shut. */
   readonly connections?: ConnectionsOptions;
-  /** What the co-located vertical does otherwise. Default: it has nothing. */
+  /** The methods of the co-located vertical. Default: none. */
   readonly vertical?: Partial<VerticalScopeHost>;
   /** Default: nowhere. */
   readonly backups?: BackupStore;
-  /** What runs uploaded versions. Default: nothing. */
+  /** The runtime of uploaded versions. Default: none. */
   readonly runtime?: VerticalRuntime;
-  /** What the secrets of verticals are derived from. Default: `PLATFORM_SECRET`. */
+  /** The secret from which those of verticals are derived. Default: `PLATFORM_SECRET`. */
   readonly platformSecret?: PlatformSecret;
-  /** Default: nobody is counted. */
+  /** Default: no caller is counted. */
   readonly rateLimit?: RateLimit | null;
   /**
-   * Where it is reached, with an authorization server for programs, tools, and a reference to read. A cookie `who=<login>` is then the session
-   * of that member of the staff. Default: nowhere, and nobody signs in.
+   * Its origin, with an authorization server for programs, tools, and a reference to read. A cookie `who=<login>` is
+   * then the session of that member of the staff. Default: none, and no sign-in.
    */
   readonly origin?: string;
 }
@@ -90,13 +90,13 @@ export interface RealPlatformOptions {
 const PAGE = { headers: { 'content-type': 'text/html' } };
 const SCRIPT = { headers: { 'content-type': 'text/javascript' } };
 
-/** The issuer of whoever signs in by a cookie. */
+/** The issuer of members who sign in by a cookie. */
 export const ISSUER = 'https://id.example.test';
 
 /** The session that a cookie `who=<login>` is, without any proof. */
 const cookieParty: StaffRelyingParty = {
-  handle: () => Promise.reject(new Error('nobody signs in in this test')),
-  handleBackchannelLogout: () => Promise.reject(new Error('nobody signs out in this test')),
+  handle: () => Promise.reject(new Error('there is no sign-in in this test')),
+  handleBackchannelLogout: () => Promise.reject(new Error('there is no sign-out in this test')),
   session: (headers) => {
     const login = /who=(\w+)/.exec(headers.get('cookie') ?? '')?.[1];
     return login === undefined ? null : { sid: `sid-${login}`, issuer: ISSUER, subject: login };

@@ -81,7 +81,7 @@ const ODD_TEXT = [
 export const text = fc.oneof(fc.constantFrom(...ODD_TEXT), fc.string({ unit: 'binary' }), fc.string());
 /** The same, as the name of a field. */
 export const names = fc.oneof(fc.constantFrom(...ODD_NAMES), fc.string());
-/** What a header may hold at all: anything else is refused before a request exists. */
+/** The values that a header may hold: others are refused before a request exists. */
 const headerValue = fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/);
 
 export const hostileHeaders = fc.array(

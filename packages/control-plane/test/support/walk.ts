@@ -8,7 +8,7 @@ import { type Fixture, requestAbout, type TenantFixture } from './fixture.ts';
 
 export const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
 
-/** What the request of a recipe differs in. */
+/** The differences of a recipe's request. */
 interface Dish {
   /** Instead of the body that would be made. */
   readonly body?: Readonly<Record<string, unknown>>;
@@ -122,7 +122,7 @@ async function newDirectoryBackup({ platform }: Fixture): Promise<Dish> {
   return { names: { 'directory backup': (result as { id: string }).id } };
 }
 
-/** What may come with a request. */
+/** The optional parts of a request. */
 export interface Conditions {
   readonly key?: string;
   readonly ifMatch?: string;

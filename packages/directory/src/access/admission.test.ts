@@ -367,7 +367,7 @@ const NEEDS_WORK = [
   'operations.',
 ];
 
-/** What calls about backups and long work need to be there before. */
+/** The preparations for calls about backups and long work. */
 async function longWorkFor(
   name: AdminOperationName | undefined,
   platform: Platform,
@@ -385,7 +385,7 @@ async function longWorkFor(
     return { backup: await idOf('directory-backups.create'), operation: '' };
   if (!name?.startsWith('operations.')) return { backup: '', operation: '' };
   backups.beforePut = () => new Promise(() => undefined);
-  // What a builder may call off is what a builder began.
+  // A builder may cancel only work that it began.
   const as = platform.builder(params.tenant);
   const { value } = await platform.call('scope-backups.create', { params, body: {}, as });
   return { backup: '', operation: (value as OperationRecord).id };
@@ -415,7 +415,7 @@ function withoutTenant({ tenant: _, ...rest }: Record<string, unknown>) {
   return rest;
 }
 
-/** What a builder may call, said a second time and by hand: the declarations must agree with it. */
+/** The operations of a builder, listed again by hand: the declarations must agree. */
 const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'tenants.list': 'own-tenant',
   'tenants.create': 'none',
@@ -681,7 +681,7 @@ test('C-21: a vertical may do what a grant says that it may, and nothing else, w
   });
 });
 
-test('an actor of a kind that nobody knows may do nothing', async () => {
+test('an actor of an unknown kind may do nothing', async () => {
   const { platform, ours } = await openFixture();
   const as = { kind: 'root', id: 'x', name: 'x', tenant: ours.tenant.id } as never;
   expect(await refusal(platform.call('tenants.list', { as }))).toMatchObject({ status: 403 });

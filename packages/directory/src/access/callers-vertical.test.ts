@@ -15,7 +15,7 @@ import { saveGrant } from '../platform-grants/store.ts';
 import { directoryUnit } from '../unit.ts';
 import type { AdminCall } from './actors.ts';
 
-/** Who gets this far acts. */
+/** A caller that gets this far was admitted. */
 const reached = (): never => {
   throw new TypeError('reached the handler');
 };

@@ -79,8 +79,8 @@ describe('a member of the staff', () => {
 });
 
 /**
- * Whatever has a body can be held open by its sender, whichever way it goes: plans, long work, what an application is asked
- * and what is judged before it.
+ * The sender of a body can hold any kind of call open: plans, long work, reads of an application, and checks before
+ * it.
  */
 describe('C-01: of what can be held open nothing is done any more, and nothing said:', () => {
   const at = { tenant: '', scope: '' };

@@ -14,6 +14,7 @@ import { memberBehind } from '../access/admission.ts';
 import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { REVOCATION_RULES } from '../revocations/rules.ts';
 import { recordRevocations } from '../revocations/store.ts';
 
 export const adminLogMigration: Migration = {
@@ -176,7 +177,7 @@ export function appendAdminLog(context: UnitContext, call: AuditedCall, row: Aud
     unhashed.previousHash,
     hash,
   );
-  if (row.outcome === 'done')
+  if (row.outcome === 'done' && Object.hasOwn(REVOCATION_RULES, call.action))
     recordRevocations(db, {
       ...{ sequence: unhashed.sequence, at, action: call.action, ...row.target },
       ...{ before: row.before ?? {}, after: row.after ?? {} },

@@ -1,4 +1,4 @@
-/** What a tenant is entitled to, as staff and its builder see it (requirement C-03). */
+/** The entitlements of a tenant for staff and its builder (requirement C-03). */
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import type { EntitlementRecord } from '../admin-operations.ts';
@@ -131,14 +131,14 @@ test('C-03: a tenant has at most a hundred, and they are read page by page', asy
     status: 409,
     reason: 'too_many_entitlements',
   });
-  // What is there may still be changed.
+  // An existing one may still be changed.
   expect(await put(platform, tenant, 'k000', { quota: 1 })).toMatchObject({ status: 200 });
   const page = await list(platform, tenant, { query: { limit: 60 } });
   const rest = await list(platform, tenant, { query: { limit: 60, cursor: page.nextCursor } });
   expect([...page.items, ...rest.items].map(({ key }) => key)).toEqual(keys);
 });
 
-test('C-03: a builder reads what its own tenant has, and nobody else’s', async () => {
+test('C-03: a builder reads the entitlements of its own tenant, and of no other', async () => {
   const platform = await openPlatform();
   const { id: ours } = await platform.tenant('acme');
   const { id: theirs } = await platform.tenant('globex');

@@ -1,4 +1,6 @@
-/** What is particular to the projection of entitlements (C-03). The facts of every projection: `projector.test.ts`. */
+/**
+ * The particular facts of the projection of entitlements (C-03). The facts of every projection: `projector.test.ts`.
+ */
 import type { EntitlementProjection } from '@freehold/contracts';
 import { beforeEach, expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';

@@ -1,4 +1,4 @@
-/** An erasure as the directory writes it down: who said so is not believed about somebody else (spec C-20). */
+/** The directory's record of an erasure: a receipt for another subject is not believed (spec C-20). */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -14,7 +14,7 @@ const shred = (platform: Platform, { tenant, id: scope }: ScopeRecord, subject =
   platform.call('subjects.shred', { params: { tenant, scope, subject } });
 const log = (platform: Platform) => platform.adminLog({ action: 'subjects.shred' });
 
-test('spec C-20: a receipt about somebody else is none: nobody is told that it was done', async () => {
+test('spec C-20: a receipt for another subject is refused, and no caller is told that it was done', async () => {
   const { platform, scope } = await openWithScope();
   platform.fieldwork.fault = async () =>
     Response.json({ subject: 'cus_bob', keyDigest: null, shreddedAt: '2026-11-21T08:00:00.000Z' });
@@ -36,7 +36,7 @@ test.each(['unavailable', 'runtime_fault', 'conflict', 'internal'] as const)(
 
 test('spec C-20: one that refuses was never begun, and the log says that it failed', async () => {
   const { platform, scope } = await openWithScope();
-  platform.fieldwork.fault = async () => problemDocument(new PlatformError('not_found', 'Nobody.'));
+  platform.fieldwork.fault = async () => problemDocument(new PlatformError('not_found', 'No person.'));
   expect(await refusal(shred(platform, scope))).toMatchObject({ status: 404 });
   expect((await log(platform)).map(({ outcome }) => outcome)).toEqual(['intent', 'failed']);
 });

@@ -1,4 +1,4 @@
-/** What has lapsed is cleared away by the scheduler, on the real engine. */
+/** The scheduler clears lapsed rows, on the real engine. */
 import { expect, test } from 'vitest';
 import { openPlatform } from '../../test/platform.ts';
 import { LAPSING } from './clear.ts';

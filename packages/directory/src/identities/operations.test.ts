@@ -86,7 +86,7 @@ describe('C-03: what belongs to one tenant does not belong to another', () => {
     expect(await platform.adminLog()).toEqual(before);
   });
 
-  test('staff are told whose it is, and nobody else is', async () => {
+  test('staff learn the other tenant, and no other caller does', async () => {
     const platform = await openPlatform();
     const { id: them } = await platform.tenant('globex');
     const { id: us } = await platform.tenant('acme');

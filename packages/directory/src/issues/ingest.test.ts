@@ -1,4 +1,4 @@
-/** What lines of incidents make of an issue when they come late, or out of turn (spec C-26). */
+/** Incidents that come late or out of turn, and their issue (spec C-26). */
 import { DatabaseSync } from 'node:sqlite';
 import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
 import { expect, test } from 'vitest';

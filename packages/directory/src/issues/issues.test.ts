@@ -106,7 +106,7 @@ describe('spec C-26: verdicts', () => {
     const { platform, judge } = await openWithOne();
     expect(await judge('open')).toMatchObject({ status: 200, value: { status: 'open' } });
     expect(await platform.adminLog()).toEqual([]);
-    // Whoever looked at another state is told so all the same.
+    // A caller with an older state is refused all the same.
     expect(await refusal(judge('open', { ifMatch: '"7.7"' }))).toMatchObject({ status: 412 });
   });
 
@@ -228,7 +228,7 @@ describe('a storm', () => {
     expect(await issues(platform)).toMatchObject([{ count: 500 }]);
   });
 
-  test('of words that nobody recognised as values takes 20 lines, and one for the rest', async () => {
+  test('of messages with unrecognised values takes 20 lines, and one for the rest', async () => {
     const platform = await openPlatform();
     const words = Array.from(
       { length: 120 },

@@ -1,4 +1,4 @@
-/** What is left of a message: the same for every occurrence, and nothing about anybody. */
+/** A redacted message is the same for every occurrence, and holds no personal data. */
 import { describe, expect, test } from 'vitest';
 import { errorShapeOf, fingerprintOf } from './fingerprint.ts';
 import { redact } from './redact.ts';

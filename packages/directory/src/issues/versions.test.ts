@@ -33,6 +33,6 @@ test.each([
   ['unversioned', '1.0.0'],
   ['1.0.0', 'main'],
   ['unversioned', 'unversioned'],
-])('where nobody can tell, %s counts as later than %s', (version, other) => {
+])('where the order is unknown, %s counts as later than %s', (version, other) => {
   expect(isSameOrLater(version, other)).toBe(true);
 });

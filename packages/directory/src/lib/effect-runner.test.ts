@@ -1,4 +1,4 @@
-/** Effects in a vertical, when their outcome is certain, when nobody knows it, and when the process dies in between. */
+/** Effects in a vertical, with a certain outcome, an unknown one, and a process that dies in between. */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { type CallParts, openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -338,7 +338,7 @@ describe('the version of a scope while its settings are being delivered', () => 
     expect((await read(platform, scope)).etag).toBe(etag);
   });
 
-  test('after an unknown outcome the same call goes through with its old tag; nobody else does', async () => {
+  test('after an unknown outcome the same call goes through with its old tag, and no other does', async () => {
     const { platform, scope } = await openWithScope();
     const conditional = { ifMatch: `"${scope.etag}"` };
     const attempt = () => configure(platform, scope, { A: '1' }, { ...conditional, key: 'k' });
@@ -354,7 +354,7 @@ describe('the version of a scope while its settings are being delivered', () => 
     expect(await attempt()).toMatchObject({ status: 200, replayed: false });
   });
 
-  test('after an unknown outcome and a change by somebody else even the same call is refused', async () => {
+  test('after an unknown outcome and a change by another caller even the same call is refused', async () => {
     const { platform, scope } = await openWithScope();
     const attempt = () => configure(platform, scope, { A: '1' }, { ifMatch: `"${scope.etag}"`, key: 'k' });
     platform.fieldwork.fault = async () => {

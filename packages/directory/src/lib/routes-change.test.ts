@@ -1,4 +1,4 @@
-/** Spec C-04: whoever follows host names and scopes is told what a change is about, and no more than that. */
+/** Spec C-04: a listener for routes learns the subject of a change, and no more than that. */
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform } from '../../test/platform.ts';
@@ -24,14 +24,14 @@ test('a change of a scope is about that scope', async () => {
   expect(heard).toEqual([about, about, about]);
 });
 
-test('a change of a tenant is about all of its scopes, and about nobody else', async () => {
+test('a change of a tenant is about all of its scopes, and about no other tenant', async () => {
   const { platform, tenant, heard } = await open();
   const params = { tenant: tenant.id };
   await platform.call('tenants.set-status', { params, body: { status: 'suspended' } });
   expect(heard).toEqual([{ tenant: tenant.id, scope: null, vertical: null }]);
 });
 
-test('what a vertical serves is about the vertical, whoever owns it', async () => {
+test('a change of the served version is about the vertical, whatever its owner', async () => {
   const { platform, tenant, heard } = await open();
   await platform.call('verticals.create', { body: { slug: 'tools', name: 'Tools', ownerTenant: tenant.id } });
   await admitted(platform, 'tools', '1.0.0');
@@ -57,7 +57,7 @@ test('a restore of the directory is about everything, and work that ended is abo
   expect(heard[1]).toEqual({ tenant: null, scope: null, vertical: null });
 });
 
-test('what changes no route is told to nobody', async () => {
+test('a change without routes reaches no listener', async () => {
   const { platform, heard } = await open();
   await platform.tenant('globex');
   expect(heard).toEqual([]);

@@ -1,4 +1,4 @@
-/** What the platform's own work came to, on the real engine: written by its wiring, read by staff and by builders. */
+/** The log of the platform's own work, on the real engine: written by its wiring, read by staff and by builders. */
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -36,7 +36,7 @@ describe('spec C-31: one row a unit swept', () => {
     expect(rows).toMatchObject(units);
     expect(new Set(rows.map(({ run }) => run))).toEqual(new Set([totals.run]));
     expect(rows.at(-1)).toMatchObject({ tenant: null, scope: null, vertical: null, reason: null });
-    // What is stale, or was skipped, is no failure of the platform's.
+    // A stale or skipped unit is no failure of the platform.
     expect(await failures(platform)).toMatchObject([{ subject: 'con_3' }]);
   });
 
@@ -193,16 +193,16 @@ describe('spec C-22: operational failures', () => {
     await platform.admin.recordSweep(
       Array.from({ length: 2100 }, (_, i) => ({ ...unit, unit: `s${i}`, ...at })),
     );
-    let kept: unknown[] = [];
+    let left: unknown[] = [];
     await platform.tamper((database) => {
-      kept = ['ops_failures', 'sweep_runs'].flatMap((table) =>
+      left = ['ops_failures', 'sweep_runs'].flatMap((table) =>
         database
           .prepare(`SELECT count(*) AS n FROM ${table} GROUP BY tenant ORDER BY n`)
           .all()
           .map(({ n }) => n),
       );
     });
-    expect(kept).toEqual([1, 1000, 1, 2000]);
+    expect(left).toEqual([1, 1000, 1, 2000]);
     expect((await runs(platform, { tenant: at.tenant }))[0]).toMatchObject({ unit: 's2099' });
   });
 

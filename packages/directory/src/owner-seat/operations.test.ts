@@ -115,7 +115,7 @@ describe('spec C-12: when there is no link to make', () => {
     ['local', 'no_worker'],
     ['none', 'no_vertical'],
   ] as const)(
-    'with the vertical %s and no host name either, that nobody keeps a seat is what is said, and nothing is written',
+    'with the vertical %s and no host name either, the missing seat is reported, and nothing is written',
     async (reach, reason) => {
       const { platform, scope } = await openWithScope();
       platform.reach = reach;

@@ -22,7 +22,7 @@ const pendingOf =
     (await platform.value<{ delivery: { pendingScopes: number } }>(operation, { params })).delivery
       .pendingScopes;
 
-/** What a suite needs of a projection. A change is told by its keys: `put('one')`. */
+/** The parts of a projection for this suite. A change is told by its keys: `put('one')`. */
 const PROJECTIONS = {
   roles: {
     put: (key: string) =>

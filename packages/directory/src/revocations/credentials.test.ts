@@ -38,7 +38,7 @@ async function connected(platform: Platform, slug: string) {
   return { params, look, grants };
 }
 
-/** How many credentials the directory holds. */
+/** The number of credentials in the directory. */
 async function credentials(platform: Platform): Promise<number> {
   let count = -1;
   await platform.tamper((database) => {

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { beginHistory, type History, histories, takeStep } from '../../test/histories.ts';
 
 type Database = Parameters<Parameters<History['platform']['look']>[0]>[0];
-/** What is allowed, thing by thing. */
+/** The permissions of each thing. */
 type Allowed = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Each row is one thing and what it allows. Of states with an order, the lesser ones are allowed too. */
@@ -134,17 +134,17 @@ class Model {
   }
 }
 
-/** What belongs to a tenant or a scope that is gone is gone with it, also where an earlier restore had lost sight of it. */
+/** The things of a reaped tenant or scope are gone too, also where an earlier restore had lost them. */
 function withoutOrphans(allowed: Allowed): Allowed {
   const isGone = (id: string): boolean => !allowed.has(`${id.startsWith('tnt_') ? 'tenant' : 'scope'} ${id}`);
-  const kept = [...allowed].map(([thing, allows]) => {
+  const allowedAfter = [...allowed].map(([thing, allows]) => {
     const own = /^(?:tenant|scope) /.test(thing) ? '' : thing;
     const left = [...allows].filter(
       (each) => !(`${own} ${each}`.match(/(?:tnt|scp)_\w+/g) ?? []).some(isGone),
     );
     return [thing, new Set(left)] as const;
   });
-  const left = new Map(kept.filter(([, allows]) => allows.size > 0));
+  const left = new Map(allowedAfter.filter(([, allows]) => allows.size > 0));
   return left.size === allowed.size ? left : withoutOrphans(left);
 }
 

@@ -1,4 +1,4 @@
-/** What was taken away since a backup of the directory stays taken away when it is restored (requirement C-19). */
+/** A revocation since a backup of the directory stays when the backup is restored (requirement C-19). */
 import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { makeKeyProvider } from '../../test/key-provider.ts';

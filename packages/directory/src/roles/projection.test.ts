@@ -1,4 +1,6 @@
-/** What is particular to the projection of the platform's roles. The facts of every projection: `projector.test.ts`. */
+/**
+ * The particular facts of the projection of the platform's roles. The facts of every projection: `projector.test.ts`.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { manifestOf } from '../../test/registry.ts';

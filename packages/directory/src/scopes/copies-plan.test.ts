@@ -1,4 +1,4 @@
-/** What a plan to go back in time says of where one is, and that it leads nowhere outside the window (requirement C-04). */
+/** The plan of a rewind gives the present moment, and leads nowhere outside the window (requirement C-04). */
 import { expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
 
@@ -9,13 +9,13 @@ async function open() {
   const platform = await openPlatform();
   platform.reach = 'local';
   const { id: scope, tenant } = await platform.scope((await platform.tenant('acme')).id);
-  const kept = [commit(4), commit(3), commit(2)];
+  const bookmarksListed = [commit(4), commit(3), commit(2)];
   Object.assign(platform.fieldwork.local, {
     migrationBookmarksLocal: async ({ at, limit }: { at?: string; limit: number }) => ({
-      items: kept.filter((each) => at === undefined || each.at <= at).slice(0, limit),
+      items: bookmarksListed.filter((each) => at === undefined || each.at <= at).slice(0, limit),
       nextCursor: null,
-      current: kept[0],
-      earliest: kept.at(-1),
+      current: bookmarksListed[0],
+      earliest: bookmarksListed.at(-1),
     }),
   });
   const plan = (body: Record<string, string>) =>

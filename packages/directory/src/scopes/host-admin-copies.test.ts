@@ -16,7 +16,7 @@ async function openWithScope() {
       params: { tenant: scope.tenant, scope: scope.id, ...parts.params },
       as: SERVICE,
     });
-  /** What the log says of the calls of these tests: action, outcome, and what comes after. */
+  /** The rows of the log for the calls of these tests: action, outcome, and the fields after. */
   const log = async () =>
     (await platform.adminLog({ actor: SERVICE.id })).map(({ action, outcome, after, target, code }) => ({
       action,
@@ -90,7 +90,7 @@ test.each([
   ['never arrives', async () => Promise.reject(new TypeError('reset'))],
   ['is nonsense', async () => new Response('<html>')],
 ])(
-  'spec C-04: when the answer %s, nobody says that it failed, and the same call takes it up',
+  'spec C-04: when the answer %s, no row says that it failed, and the same call resumes it',
   async (_, fault) => {
     const { platform, call, log } = await openWithScope();
     const rewind = () => call('scopes.rewind', { body: { bookmark: 'bm_1' }, key: 'one' });
@@ -104,7 +104,7 @@ test.each([
   },
 );
 
-test('spec C-19: a deletion whose end nobody knows is settled by that of the same snapshot, and by no other', async () => {
+test('spec C-19: a deletion of unknown outcome is settled by that of the same snapshot, and by no other', async () => {
   const { platform, call } = await openWithScope();
   const take = async () => ((await call('snapshots.take', { body: {} })).value as { id: string }).id;
   const [one, two] = [await take(), await take()];
@@ -167,7 +167,7 @@ test('spec C-04: a snapshot is taken, listed newest first, restored and deleted,
   ]);
 });
 
-test('spec C-04: that one snapshot was deleted says nothing of another one of which nobody knows', async () => {
+test('spec C-04: the deletion of one snapshot proves nothing about another of unknown outcome', async () => {
   const { platform, call } = await openWithScope();
   const taken: string[] = [];
   for (const name of ['first', 'second'])

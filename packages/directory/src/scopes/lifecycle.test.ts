@@ -130,7 +130,7 @@ describe('reaping', () => {
     await expect.poll(() => backups.stored.size).toBe(0);
   });
 
-  test('whoever declines the backup gets none', async () => {
+  test('a caller that declines the backup gets none', async () => {
     const { platform, backups, call, setStatus, status } = await open();
     await setStatus('archived');
     await platform.finish(call('scopes.reap', { body: { backup: false } }));
@@ -240,7 +240,7 @@ test('spec C-19: a backup is deleted with its bytes, and a row of the log says w
 
 test('spec C-04: what a delivery of settings warns of reaches the caller, and its words the log', async () => {
   const { platform, call } = await open();
-  const warnings = [{ code: 'sessions_ended', detail: 'Nobody is signed in any more.' }];
+  const warnings = [{ code: 'sessions_ended', detail: 'No session is left.' }];
   platform.fieldwork.fault = async () => Response.json({ keys: ['COLOUR'], warnings });
   const configure = () => call('scopes.configure', { body: { config: { COLOUR: 'red' } } });
   expect((await configure()).value).toEqual({ keys: ['COLOUR'], warnings });

@@ -161,7 +161,7 @@ describe('spec C-04: provisioning', () => {
 
   test.each([
     [
-      'somebody has bound a host name to it',
+      'a host name was bound to it',
       async (platform: Platform, scope: ScopeRecord) =>
         void (await platform.hostname(scope, 'acme.localhost')),
     ],

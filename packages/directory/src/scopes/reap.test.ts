@@ -1,4 +1,4 @@
-/** What reaping a scope leaves: a tombstone, logs, bills, backups, and nothing else that names it (requirement C-04). */
+/** A reaped scope leaves a tombstone, logs, bills and backups, and nothing else that names it (requirement C-04). */
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
@@ -64,7 +64,7 @@ async function tablesWith(platform: Platform, text: string): Promise<string[]> {
   return found;
 }
 
-/** What happened, what is billed, what was kept on purpose, and answers that are repeated for a day. */
+/** Logs, usage lines, chosen backups, and answers that are repeated for a day. */
 const STAYS = [
   // The floor that says that it was reaped.
   'revocations',
@@ -134,8 +134,8 @@ test('a connection that acts nowhere else is disconnected; one that acts in anot
     items: [{ scope: other.id }],
   });
   await platform.tamper((database) => {
-    const kept = database.prepare('SELECT connection FROM connection_credentials').all();
-    expect(kept).toEqual([{ connection: shared.id }]);
+    const left = database.prepare('SELECT connection FROM connection_credentials').all();
+    expect(left).toEqual([{ connection: shared.id }]);
   });
   expect((await platform.adminLog({ action: 'scopes.reap' })).at(-1)?.after).toMatchObject({
     connections: { disconnected: [own.id], moved: [shared.id] },

@@ -1,4 +1,4 @@
-/** What can be done with a scope in each of its states, verb by verb, and which state and which rows come of it (C-04). */
+/** The operations on a scope in each of its states, with the state and the rows that follow (C-04). */
 import type { SnapshotRecord } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
@@ -51,7 +51,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     parts: ({ params: { tenant } }) => ({ params: { tenant }, body: { ...PROVISIONED } }),
     leads: { provisioning: 'active', ...stays('active', 'suspended', 'archived') },
     refused: { reaped: { status: 409, code: 'conflict', reason: 'slug_retired' } },
-    // What is there is answered as it is; what was left open is taken up, and the earlier attempt no longer matters.
+    // An existing scope is answered as it is; an unfinished one is resumed, and the earlier attempt no longer matters.
     rows: (from) => (from === 'provisioning' ? ['intent', 'done', 'superseded'] : []),
   },
   reap: {
@@ -189,7 +189,7 @@ async function scopeThatIs(state: State) {
   const params = { tenant, scope };
   const ready = {
     ...{ platform, params, connection },
-    // What there is none of while a scope is being made.
+    // Things that a scope lacks while it is being made.
     ...{ backup: 'bkp_01jd0000000000000000000001', snapshot: 'snp_01jd0000000000000000000009' },
     record: () => platform.value<ScopeRecord>('scopes.get', { params }),
   };
@@ -208,7 +208,7 @@ async function scopeThatIs(state: State) {
   return { ...ready, backup, snapshot };
 }
 
-/** What the platform has on record about it all, to be compared. */
+/** The platform's records, for a comparison. */
 async function recordsOf({ platform, record }: Ready, readsBefore: readonly AccessLogEntry[] = []) {
   const known = new Set(readsBefore.map(({ id }) => id));
   const reads = await platform.accessLog();

@@ -5,7 +5,7 @@ import type { Actor } from '../access/actors.ts';
 import { mayCall, staffAccessOf } from '../access/admission.ts';
 import { type AdminOperation, adminOperations, type StaffRole } from '../admin-operations.ts';
 
-/** What decides who is staff, and what cannot be taken back. */
+/** The operations that change the roster or cannot be undone. */
 const ADMINS_ONLY = [
   'staff.put',
   'staff.remove',
@@ -33,7 +33,7 @@ function expected({ name, audit, method }: AdminOperation, role: StaffRole): boo
 }
 
 const as = (role: StaffRole): Actor => ({ kind: 'staff', id: 'stf_1', name: 'Sam', role });
-/** A service token of somebody with this role. */
+/** A service token of a member with this role. */
 const tokenOf = (role: StaffRole): Actor => ({
   kind: 'service',
   id: 'tok_1',
@@ -72,13 +72,13 @@ test('an auditor changes nothing but what is their own', () => {
   expect(changes.map(({ name }) => name)).toEqual(OWN_AFFAIRS);
 });
 
-test('a service token that nobody owns may do everything', () => {
+test('a service token without an owner may do everything', () => {
   const actor: Actor = { kind: 'service', id: 'tok_1', name: 'cli' };
   for (const operation of Object.values<AdminOperation>(adminOperations))
     expect(mayCall(operation, actor)).toBe(true);
 });
 
-test('a role that nobody knows, and none at all, may do nothing', () => {
+test('an unknown role, and no role at all, may do nothing', () => {
   for (const role of ['owner', 'toString', undefined] as never[]) {
     for (const operation of Object.values<AdminOperation>(adminOperations))
       expect(mayCall(operation, as(role))).toBe(false);

@@ -26,7 +26,7 @@ const put = (platform: Platform, more: object) =>
   platform.call('staff.put', { body: { email: 'bob@example.test', name: 'bob', ...more } });
 
 describe('the roster', () => {
-  test('says whose builder somebody is, in the row of the log too, and lists those of one tenant', async () => {
+  test('names the tenant of a builder, in the row of the log too, and lists those of one tenant', async () => {
     const { platform, ours, theirs, bob } = await withBob();
     expect(bob).toMatchObject({ role: 'builder', tenant: ours.id, status: 'active' });
     const ada = await invite(platform, { login: 'ada', role: 'admin' });
@@ -174,7 +174,7 @@ describe('a builder', () => {
   });
 });
 
-describe('whoever changes sides', () => {
+describe('a member who changes sides', () => {
   test.each([
     ['from builder to staff', { role: 'operator' }],
     ['to the builder of another tenant', { role: 'builder' }],
@@ -225,7 +225,7 @@ describe('whoever changes sides', () => {
     expect((await platform.call('staff.put', { body, as: SERVICE })).status).toBe(200);
   });
 
-  test('and whoever has another name alone is who they were', async () => {
+  test('and a member with only another name stays the same', async () => {
     const { platform, ours, bob } = await withBob();
     const after = (await put(platform, { name: 'Robert', role: 'builder', tenant: ours.id })).value;
     expect(after).toMatchObject({ id: bob.id, name: 'Robert', subject: 'sub-bob' });

@@ -1,4 +1,4 @@
-/** Who gives way when too many programs wait for a code: never somebody who is not part of the crowd. */
+/** When too many programs wait for a code, a code of the crowd gives way, and never another. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform } from '../../test/platform.ts';
 import { hashSecret } from '../access/secret.ts';
@@ -73,7 +73,7 @@ describe('RFC 8628: a code that waits for a decision', () => {
     expect(await waits(platform, known)).toBe(true);
   });
 
-  test('survives a crowd of many addresses: whoever has the most gives way', async () => {
+  test('survives a crowd of many addresses: the largest source gives way', async () => {
     const platform = await openPlatform();
     const single = await start(platform, '192.0.2.1');
     platform.clock.ms += 1;
@@ -86,7 +86,7 @@ describe('RFC 8628: a code that waits for a decision', () => {
     expect(await waiting(platform)).toBe(PENDING_MAX + 1);
   });
 
-  test('that somebody has decided on, or that is over, takes nobody’s place and gives way to nobody', async () => {
+  test('that was decided or is over takes no place, and gives way to no other', async () => {
     const platform = await openPlatform();
     await start(platform, '203.0.113.1');
     await crowd(platform, ['192.0.2.1'], { each: SOURCE_PENDING_MAX, state: 'approved' });

@@ -96,7 +96,7 @@ describe('a staff token', () => {
     expect(await platform.admin.authenticate(secret)).toBeNull();
   });
 
-  test('is revoked by whoever holds it; a text that is none changes nothing', async () => {
+  test('is revoked by any holder; another text changes nothing', async () => {
     const { platform, ada } = await withAda();
     const { secret } = await staffToken(platform, ada.id);
     for (const other of ['', 'fh_staff_x', `${secret}0`])
@@ -189,7 +189,7 @@ describe('RFC 8628: a device code', () => {
     expect(await poll()).toEqual({ refused: 'authorization_pending' });
   });
 
-  test('cannot be guessed, and tries that a clock counted which was ahead keep nobody waiting', async () => {
+  test('cannot be guessed, and tries from a clock that was ahead keep no member waiting', async () => {
     const { platform, ada } = await withAda();
     const type = (text: string) =>
       platform.admin.staff.decideDevice({ member: ada.id, userCode: text, decision: 'look' });

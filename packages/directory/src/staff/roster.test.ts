@@ -35,7 +35,7 @@ describe('spec 5.5: the first sign-in', () => {
     });
   });
 
-  test('by somebody whose address the issuer does not vouch for binds nobody', async () => {
+  test('by a person whose address the issuer does not vouch for binds no member', async () => {
     const platform = await openPlatform();
     await invite(platform, { login: 'ada', role: 'admin' });
     expect(await signIn(platform, 'ada', { emailVerified: false })).toEqual({ refused: 'email_unverified' });
@@ -46,7 +46,7 @@ describe('spec 5.5: the first sign-in', () => {
   test.each([
     ['another address', { email: 'eve@example.test' }],
     ['no address', { email: null }],
-  ])('by somebody with %s is refused and leaves no trace', async (_, more) => {
+  ])('by a person with %s is refused and leaves no trace', async (_, more) => {
     const platform = await openPlatform();
     await invite(platform, { login: 'ada', role: 'admin' });
     expect(await signIn(platform, 'eve', more)).toEqual({ refused: 'not_on_roster' });
@@ -62,7 +62,7 @@ describe('a bound member', () => {
     expect(await signIn(platform, 'ada', moved)).toEqual({ member: id });
   });
 
-  test('is nobody else who has the same address now, nor the same subject at another issuer', async () => {
+  test('is no other person with the same address now, nor the same subject at another issuer', async () => {
     const platform = await openPlatform();
     await staffMember(platform, { login: 'ada', role: 'admin' });
     const heir = { subject: 'sub-heir', sid: 'sid-heir' };
@@ -134,7 +134,7 @@ describe('a session ends', () => {
 });
 
 describe('the only admin', () => {
-  test('cannot remove or demote themselves, while nobody else has signed in as one', async () => {
+  test('cannot remove or demote themselves, while no other admin has signed in', async () => {
     const platform = await openPlatform();
     const ada = await staffMember(platform, { login: 'ada', role: 'admin' });
     await invite(platform, { login: 'bob', role: 'admin' });
@@ -155,7 +155,7 @@ describe('the only admin', () => {
   });
 });
 
-test('putting somebody as they are writes no row, and a stale version is refused', async () => {
+test('a put without a change writes no row, and a stale version is refused', async () => {
   const platform = await openPlatform();
   const body = { email: 'Ada@example.test', name: ' ada ', role: 'admin' };
   const first = await platform.call('staff.put', { body });

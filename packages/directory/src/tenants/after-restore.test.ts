@@ -1,4 +1,4 @@
-/** What a directory that is restored from a backup must not bring back (requirement C-03). */
+/** A restored directory brings no revoked state back (requirement C-03). */
 import { expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
@@ -63,8 +63,8 @@ test('C-03: a tenant that was reaped since stays erased, and scopes hear what is
       1,
     ]);
   await platform.tamper((database) => {
-    const kept = database.prepare('SELECT count(*) AS n FROM connection_credentials').get() as { n: number };
-    expect(kept.n).toBe(1);
+    const left = database.prepare('SELECT count(*) AS n FROM connection_credentials').get() as { n: number };
+    expect(left.n).toBe(1);
   });
 
   // The backup says five, and three stay: the scope, which has heard of three since, hears so in a newer revision.

@@ -13,6 +13,9 @@ import type {
   TenantRecord,
 } from '../admin-operations.ts';
 
+/** The field of the audit row with the addresses of the backups that stay. */
+const KEPT = 'kept';
+
 const SLUGS = ['main', 'second'];
 
 async function openFixture() {
@@ -52,7 +55,7 @@ async function openFixture() {
   };
   const theirs = await fixture('globex');
   const ours = await fixture('acme');
-  return { platform, ours, theirs, destroyed, store, kept: store.stored };
+  return { platform, ours, theirs, destroyed, store, copies: store.stored };
 }
 
 const setStatus = (platform: Platform, tenant: TenantRecord, status: string) =>
@@ -157,7 +160,7 @@ test('C-03: everything of the tenant goes, nothing of another, and its row stays
       action: 'tenants.reap',
       outcome: 'done',
       before: { slug: 'acme', status: 'deleting' },
-      after: { slug: 'acme', status: 'reaped', ...COUNTS, kept: [] },
+      after: { slug: 'acme', status: 'reaped', ...COUNTS, [KEPT]: [] },
     },
   ]);
   expect(gone.etag).toBe(String((await platform.adminLog()).at(-1)?.sequence));
@@ -201,52 +204,52 @@ test('C-03: a plan says what would go, and nothing does', async () => {
 
 describe('C-03: copies', () => {
   test('by default none is left behind, and those that were made before are deleted', async () => {
-    const { platform, ours, kept } = await openFixture();
+    const { platform, ours, copies } = await openFixture();
     const [scope] = ours.scopes as [ScopeRecord];
     const made = await platform.call('scope-backups.create', {
       params: { tenant: ours.tenant.id, scope: scope.id },
       body: {},
     });
     expect(await ended(platform, made)).toMatchObject({ state: 'done' });
-    expect(kept.size).toBe(1);
+    expect(copies.size).toBe(1);
     await setStatus(platform, ours.tenant, 'deleting');
     expect(await ended(platform, await reap(platform, ours.tenant))).toMatchObject({
       state: 'done',
       result: { erased: { backups: 1 }, backups: [] },
     });
-    expect([...kept.keys()]).toEqual([]);
+    expect([...copies.keys()]).toEqual([]);
   });
 
   test('those of a scope that was reaped by itself before are deleted too', async () => {
-    const { platform, ours, kept } = await openFixture();
+    const { platform, ours, copies } = await openFixture();
     const [, scope] = ours.scopes as [ScopeRecord, ScopeRecord];
     const params = { tenant: ours.tenant.id, scope: scope.id };
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
     const reaped = await platform.call('scopes.reap', { params, body: { backup: true } });
     expect(await ended(platform, reaped)).toMatchObject({ state: 'done' });
-    expect(kept.size).toBe(1);
+    expect(copies.size).toBe(1);
     await setStatus(platform, ours.tenant, 'deleting');
     expect(await ended(platform, await reap(platform, ours.tenant))).toMatchObject({
       state: 'done',
       result: { erased: { backups: 1 }, backups: [] },
     });
-    expect([...kept.keys()]).toEqual([]);
+    expect([...copies.keys()]).toEqual([]);
     await platform.tamper((database) => {
       expect(database.prepare('SELECT count(*) AS n FROM backups').get()).toEqual({ n: 0 });
     });
   });
 
   test('with backup every scope is copied before anything is erased', async () => {
-    const { platform, ours, kept } = await openFixture();
+    const { platform, ours, copies } = await openFixture();
     platform.fieldwork.copy = 'the books';
     await setStatus(platform, ours.tenant, 'deleting');
     const work = await ended(platform, await reap(platform, ours.tenant, { body: { backup: true } }));
     expect(work.state).toBe('done');
     const { backups } = work.result as { backups: { scope: string; address: string; bytes: number }[] };
     expect(backups.map(({ scope }) => scope)).toEqual(ours.scopes.map(({ id }) => id));
-    expect(backups.map(({ address }) => kept.get(address))).toEqual(['the books', 'the books']);
+    expect(backups.map(({ address }) => copies.get(address))).toEqual(['the books', 'the books']);
     expect((await platform.adminLog()).at(-1)?.after).toMatchObject({
-      kept: backups.map(({ address }) => address),
+      [KEPT]: backups.map(({ address }) => address),
     });
   });
 
@@ -308,7 +311,7 @@ describe('C-03: cut short', () => {
       result: { erased: { scopes: 1, connections: 0 } },
     });
     expect([has(first), destroyed]).toEqual([false, [ours.tenant.id]]);
-    // What nobody knew of the first attempt matters no more, and the log says so.
+    // The unknown outcome of the first attempt matters no more, and the log says so.
     expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
     const rows = (await platform.adminLog()).slice(-4);
     expect(rows.map(({ action, outcome }) => [action, outcome])).toEqual(
@@ -338,7 +341,7 @@ describe('C-03: cut short', () => {
     };
     const { value } = await reap(platform, ours.tenant);
     await reached.promise;
-    // The first is gone from the application, and nobody has written that down yet when the process ends.
+    // The first scope is gone from the application, and the process ends before the directory records it.
     const closing = platform.tamper(() => undefined);
     answered.resolve();
     await closing;
@@ -365,7 +368,7 @@ describe('C-03: cut short', () => {
     expect(await ended(platform, await reap(platform, ours.tenant))).toMatchObject({ state: 'done' });
   });
 
-  test('a vertical that nobody answers for is said before anything begins', async () => {
+  test('a vertical that cannot be reached is refused before anything begins', async () => {
     const { platform, ours } = await openFixture();
     await setStatus(platform, ours.tenant, 'deleting');
     platform.reach = 'none';

@@ -1,4 +1,4 @@
-/** What can be done with a tenant in each of its states, verb by verb, and what suspending one does at once (C-03). */
+/** The operations on a tenant in each of its states, and the immediate effect of suspending one (C-03). */
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { type CallParts, openPlatform, type Platform, refusal } from '../../test/platform.ts';
@@ -108,7 +108,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     parts: ({ tenant }) => ({ body: { slug: 'trades', name: 'Trades', ownerTenant: tenant.id } }),
     leads: stays('active'),
   },
-  // What belongs to it is looked after also while it serves nobody.
+  // Its things are maintained also while it serves no requests.
   'suspend a scope': {
     operation: 'scopes.set-status',
     parts: (ready) => ({ ...onScope(ready), body: { status: 'suspended' } }),
@@ -209,7 +209,7 @@ describe('C-03: renaming', () => {
 });
 
 describe.each(['suspended', 'deleting'] as const)('C-03: a tenant that becomes %s', (status) => {
-  test('serves nobody from the next request on, and serves again when it is back', async () => {
+  test('serves no requests from the next one on, and serves again when it is back', async () => {
     const platform = await openPlatform({ connections: makeKeyProvider().options });
     const tenant = await platform.tenant('acme');
     const other = await platform.tenant('globex');
@@ -253,7 +253,7 @@ describe.each(['suspended', 'deleting'] as const)('C-03: a tenant that becomes %
       status: 403,
       reason: 'tenant_not_active',
     });
-    // What is delivered from outside, and what is sent there in its name.
+    // Deliveries from outside, and those in its name.
     expect(await refusal(invoke())).toMatchObject({ status: 403, reason: 'not_granted' });
     expect(await refusal(platform.admin.connections.use(ref))).toMatchObject({ status: 409 });
 

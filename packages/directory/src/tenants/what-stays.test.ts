@@ -1,4 +1,4 @@
-/** What names a tenant after it was reaped, and what keeps a reap from beginning (requirement C-03). */
+/** The names of a tenant that stay after a reap, and the states that keep a reap from beginning (requirement C-03). */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { openRounds } from '../../test/consent-round.ts';
@@ -23,7 +23,7 @@ const STAYS = [
   ...['tenants', 'scopes', 'tokens', 'admin_log', 'access_log', 'operations', 'operation_steps', 'erasures'],
   ...['ops_failures', 'sweep_runs', 'idempotency_keys'],
   ...['meter_days', 'model_usage_lines', 'model_usage_days'],
-  // Whose a name was is known for as long as somebody else could want it.
+  // The former owner of a name is known for as long as another tenant could claim it.
   'hostname_holders',
 ];
 
@@ -167,7 +167,7 @@ describe('C-03: a reap does not begin', () => {
     held.resolve();
     const wait = { params: { operation: running.id }, query: { wait: '60s' } };
     expect(await platform.value('operations.get', wait)).toMatchObject({ state: 'done' });
-    // Work of somebody else is in nobody's way.
+    // Work of another tenant does not matter.
     const still = Promise.withResolvers<void>();
     backups.beforePut = () => still.promise;
     const theirs = await backUp(other);

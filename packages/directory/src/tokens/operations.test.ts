@@ -153,7 +153,7 @@ describe('spec C-29: push tokens', () => {
     ]);
   });
 
-  test('garbage, a stranger and a well-formed secret that was never given out are nobody', async () => {
+  test('garbage, another kind of token and a well-formed secret that was never issued are refused', async () => {
     const { platform, secret } = await openWithToken();
     for (const text of ['', 'x', `${secret}x`, secret.toLowerCase(), secret.replace('push', 'svc')])
       expect(await platform.admin.authenticate(text)).toBeNull();

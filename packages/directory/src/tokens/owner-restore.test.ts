@@ -10,7 +10,7 @@ import { directoryUnit } from '../unit.ts';
 
 type Made = { token: ServiceTokenRecord; secret: string };
 
-test('an upgrade gives a token to whoever made it, through however many tokens', () => {
+test('an upgrade gives a token to its maker, through any number of tokens', () => {
   const database = new DatabaseSync(':memory:');
   const sets = directoryUnit.migrations.filter(({ name }) => name !== 'tokens');
   for (const { migrations } of sets) for (const { sql } of migrations) database.exec(sql);

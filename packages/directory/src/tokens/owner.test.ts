@@ -117,7 +117,7 @@ describe('a service token that a member of the staff made', () => {
   });
 });
 
-describe('whoever replaces a token takes it over', () => {
+describe('the caller that replaces a token takes it over', () => {
   test('another admin, before its owner leaves', async () => {
     const { platform, eve, token } = await withEve();
     const { id: bob } = await staffMember(platform, { login: 'bob', role: 'admin' });
@@ -150,14 +150,14 @@ describe('whoever replaces a token takes it over', () => {
 
 test('the tokens of the wiring have no owner, and no token of the staff stands in for one', async () => {
   const { platform, eve } = await withEve();
-  const minted = await platform.admin.mintServiceToken({ name: 'cli' });
-  const own = await create(platform, await shown(platform, minted.secret));
+  const made = await platform.admin.mintServiceToken({ name: 'cli' });
+  const own = await create(platform, await shown(platform, made.secret));
   expect(own.token).toMatchObject({ owner: null, role: null, status: 'active' });
   // Of the same name as Eve's: were that one taken for it, the operator would be locked out with her.
   const ensured = await platform.admin.ensureServiceToken({ name: 'nightly' });
   expect(ensured).toMatchObject({ id: own.token.id, secret: null });
   await remove(platform, eve);
-  for (const secret of [minted.secret, own.secret])
+  for (const secret of [made.secret, own.secret])
     expect(await platform.admin.authenticate(secret)).not.toBeNull();
   const other = await withEve();
   expect((await other.platform.admin.ensureServiceToken({ name: 'nightly' })).secret).not.toBeNull();

@@ -48,9 +48,9 @@ describe('spec C-01: service tokens', () => {
         after: { kind: 'service', name: 'deploy' },
       },
     ]);
-    const kept = await everything(platform);
-    expect(kept).not.toContain(secret);
-    expect(kept).toContain(token.id);
+    const stored = await everything(platform);
+    expect(stored).not.toContain(secret);
+    expect(stored).toContain(token.id);
   });
 
   test('a replay is refused, names the token to revoke, and makes none', async () => {
@@ -192,7 +192,7 @@ describe('a rotation with an overlap', () => {
     expect(await works(platform, secret)).toBe(true);
   });
 
-  test('spec C-29: for a tenant that is suspended nobody makes another push token out of one', async () => {
+  test('spec C-29: for a suspended tenant no caller makes another push token out of one', async () => {
     const platform = await openPlatform();
     const { id: tenant } = await platform.tenant('acme');
     const { token } = await platform.value<Made<PushTokenRecord>>('push-tokens.create', {
