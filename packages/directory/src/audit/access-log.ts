@@ -38,7 +38,7 @@ export function appendAccessLog(
   );
 }
 
-export interface AccessLogFilter extends PageRequest {
+interface AccessLogFilter extends PageRequest {
   readonly tenant?: string | undefined;
   readonly scope?: string | undefined;
   readonly actor?: string | undefined;

@@ -100,7 +100,7 @@ export interface AuditedCall {
   readonly action: string;
 }
 
-export interface AuditRowInput extends AuditEntry {
+interface AuditRowInput extends AuditEntry {
   readonly outcome: AdminLogEntry['outcome'];
   /** The intent that this row settles. */
   readonly intent?: number;
@@ -204,7 +204,7 @@ export function adminLogSlice(
   );
 }
 
-export interface AdminLogFilter extends PageRequest {
+interface AdminLogFilter extends PageRequest {
   readonly tenant?: string | undefined;
   readonly scope?: string | undefined;
   readonly actor?: string | undefined;

@@ -1,11 +1,10 @@
+/** The logs: a change is written exactly once, a refused one never, a read of tenant data with its number of items. */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import type { Actor } from '../access/actors.ts';
 import type { AccessLogEntry, AdminLogEntry, OperationRecord } from '../admin-operations.ts';
-
-/** The logs: a change is written exactly once, a refused one never, a read of tenant data with its number of items. */
 
 /** An actor as a log names it: without its rights. */
 const named = ({ kind, id, name }: Actor) => ({ kind, id, name });
@@ -153,7 +152,6 @@ test('an unknown operation is not found', async () => {
  * The caller stands in every row of its call, also in later ones (requirement C-01): after an answer of an
  * application, by a later call that settles it, and by work in the background.
  */
-
 async function open() {
   const backups = makeMemoryBackups();
   const platform = await openPlatform({ backups });

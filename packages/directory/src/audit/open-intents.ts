@@ -46,7 +46,7 @@ export const LEFT_BEHIND = `SELECT o.sequence, l.after FROM open_intents o CROSS
      AND (l.scope IS NOT NULL OR (l.tenant IS ? AND l.vertical IS ? AND l.other IS ?)) ORDER BY o.sequence LIMIT ?`;
 
 /** An intent that was left behind, with the `after` of its row. */
-export interface LeftBehind {
+interface LeftBehind {
   readonly sequence: number;
   readonly after: Readonly<Record<string, unknown>> | null;
 }

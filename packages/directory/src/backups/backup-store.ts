@@ -135,7 +135,7 @@ function makeMeter() {
 }
 
 /** The same bytes, watched. */
-export function passThrough(
+function passThrough(
   source: ReadableStream<Uint8Array>,
   watch: {
     readonly onBytes: (chunk: Uint8Array) => void;

@@ -56,7 +56,7 @@ const byOriginMigration: Migration = {
   sql: 'CREATE INDEX backups_origin ON backups (scope, origin, at, id);',
 };
 
-export const backupMigrations = {
+const backupMigrations = {
   name: 'backups',
   migrations: [backupsMigration, byTenantMigration, byOriginMigration],
 } as const;

@@ -45,7 +45,7 @@ const UPLOAD_BYTES_MAX = 16 * 1024 * 1024 * 1024;
 const keeping =
   'The bytes go to the place that the operator keeps backups in, are read back and compared. Without such a place this is unsupported (reason no_backup_store).';
 
-export const backupDeletePlan = z
+const backupDeletePlan = z
   .object({
     dryRun: z.literal(true),
     backup: backupRecord.describe('Its bytes and its record go'),

@@ -28,7 +28,7 @@ import { longWork } from '../long-work/handlers.ts';
 import { listRevocations } from '../revocations/store.ts';
 import { loadBackup } from './store.ts';
 
-export const directoryRestorePlan = z
+const directoryRestorePlan = z
   .object({
     dryRun: z.literal(true),
     backup: backupRecord

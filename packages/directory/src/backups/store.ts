@@ -59,7 +59,7 @@ export function othersBeside(
   return row ?? { others: 0, newest: null };
 }
 
-export interface BackupFilter extends PageRequest {
+interface BackupFilter extends PageRequest {
   readonly scope?: string | undefined;
   readonly kind?: BackupRecord['kind'] | undefined;
 }

@@ -299,7 +299,7 @@ export function parseReturnUrl(text: string, originOf: (hostname: string) => str
 }
 
 /** The result for the application, in the query of its address. */
-export type RoundResult = { readonly connection: string } | { readonly error: ConsentError };
+type RoundResult = { readonly connection: string } | { readonly error: ConsentError };
 
 /** The failure of a consent round. A closed list, and never the provider's own words. */
 type ConsentError =

@@ -177,7 +177,7 @@ export function isUsedTicket(db: SqlDatabase, id: string): boolean {
   return db.get('SELECT 1 FROM connect_rounds WHERE id = ?', id) !== undefined;
 }
 
-export function insertRound(db: SqlDatabase, row: RoundRow): void {
+function insertRound(db: SqlDatabase, row: RoundRow): void {
   db.run(
     `INSERT INTO connect_rounds (id, state_hash, tenant, scope, vertical, provider, created_by, subject_ref, return_url,
        expires_at, ended_at)
@@ -187,11 +187,11 @@ export function insertRound(db: SqlDatabase, row: RoundRow): void {
   );
 }
 
-export function endRound(db: SqlDatabase, id: string, nowMs: number): void {
+function endRound(db: SqlDatabase, id: string, nowMs: number): void {
   db.run('UPDATE connect_rounds SET ended_at = ? WHERE id = ?', nowMs, id);
 }
 
-export function clearOldRounds(db: SqlDatabase, nowMs: number): void {
+function clearOldRounds(db: SqlDatabase, nowMs: number): void {
   db.run(
     `DELETE FROM connect_rounds WHERE id IN
        (SELECT id FROM connect_rounds WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,

@@ -142,7 +142,7 @@ export function destroyCredential(db: SqlDatabase, connection: string): void {
   db.run('DELETE FROM connection_credentials WHERE connection = ?', connection);
 }
 
-export interface ConnectionFilter extends PageRequest {
+interface ConnectionFilter extends PageRequest {
   readonly tenant: string;
   readonly scope?: string | undefined;
   readonly state?: string | undefined;

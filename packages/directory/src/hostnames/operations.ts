@@ -23,7 +23,7 @@ import {
 } from './store.ts';
 import { isContestable } from './verdict.ts';
 
-export const hostnameDeletePlan = z
+const hostnameDeletePlan = z
   .object({
     dryRun: z.literal(true),
     hostname: hostnameRecord,

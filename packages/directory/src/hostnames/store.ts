@@ -121,7 +121,7 @@ export function deleteHostname(db: SqlDatabase, claim: string): void {
   db.run('DELETE FROM hostnames WHERE claim = ?', claim);
 }
 
-export interface HostnameFilter extends PageRequest {
+interface HostnameFilter extends PageRequest {
   readonly tenant?: string | undefined;
   readonly scope?: string | undefined;
   readonly status?: string | undefined;

@@ -39,7 +39,7 @@ const operationsMigration: Migration = {
   `,
 };
 
-export const longWorkMigrations = { name: 'long-work', migrations: [operationsMigration] } as const;
+const longWorkMigrations = { name: 'long-work', migrations: [operationsMigration] } as const;
 
 export const longWorkFeature = /* @__PURE__ */ defineFeature({
   operations: [readOperations, readOperation, cancelOperation],

@@ -31,7 +31,7 @@ export interface LongEndContext extends UnitContext {
   readonly intent: number;
 }
 
-export interface LongEnding {
+interface LongEnding {
   /** The result in the record of the operation. Plain JSON, without a secret. */
   readonly result: unknown;
   readonly audit: AuditEntry;
@@ -39,7 +39,7 @@ export interface LongEnding {
   readonly rerouted?: boolean;
 }
 
-export interface LongHandlers<Op extends AdminOperation, Work, Facts> {
+interface LongHandlers<Op extends AdminOperation, Work, Facts> {
   /** Refuses the work, or returns its description. Its writes are committed before the work begins. */
   begin(context: ChangeContext, call: CallOf<Op>): LongBeginning<Work>;
   /** The plan, refusing what `begin` would refuse. It must not write. */

@@ -108,7 +108,7 @@ export function saveStep(db: SqlDatabase, id: string, name: string, value: unkno
   );
 }
 
-export interface OperationFilter extends PageRequest {
+interface OperationFilter extends PageRequest {
   readonly tenant?: string | undefined;
   readonly scope?: string | undefined;
   readonly state?: string | undefined;

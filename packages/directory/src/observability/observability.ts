@@ -40,7 +40,7 @@ import { found, type Performers, performersOf } from '../lib/performers.ts';
 import { requireTenant } from '../tenants/store.ts';
 
 /** The longest window, in days. */
-export const WINDOW_DAYS_MAX = 31;
+const WINDOW_DAYS_MAX = 31;
 /** The most points of a series. */
 export const POINTS_MAX = 1500;
 const HOUR_MS = 3_600_000;

@@ -21,7 +21,7 @@ import { loadScopeTarget, logTargetOf, type ScopeTarget, scopeRefOf } from '../s
 import { askVertical } from '../verticals/client.ts';
 import { requireBound } from '../verticals/reach.ts';
 
-export const sessionSecretPlan = z
+const sessionSecretPlan = z
   .object({
     dryRun: z.literal(true),
     vertical: slug.describe('The vertical that is asked'),

@@ -50,7 +50,7 @@ function dayBefore(day: string, days: number): string {
   return ms < Date.parse('0000-01-01T00:00:00.000Z') ? '0000-01-01' : dayOf(ms);
 }
 
-export interface UsageFilter extends PageRequest, Period {
+interface UsageFilter extends PageRequest, Period {
   readonly tenant?: string | undefined;
 }
 
@@ -116,7 +116,7 @@ export function listUsage(db: SqlDatabase, filter: UsageFilter): Page<UsageFold>
 }
 
 /** The statement of a fold over days, by tenant and one more column. */
-export function foldPage(select: string, column: 'model' | 'meter', filter: UsageFilter): Statement {
+function foldPage(select: string, column: 'model' | 'meter', filter: UsageFilter): Statement {
   const { tenant, since, until, cursor, limit } = filter;
   const after = cursor === undefined ? [] : foldCursor(cursor);
   const conditions = [
@@ -131,7 +131,7 @@ export function foldPage(select: string, column: 'model' | 'meter', filter: Usag
 }
 
 /** No tenant's id has a space. */
-export function foldKey(tenant: string, name: string): string {
+function foldKey(tenant: string, name: string): string {
   return `${tenant} ${name}`;
 }
 

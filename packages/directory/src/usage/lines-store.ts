@@ -5,7 +5,7 @@ import { addToMeters, dayOf } from './fold-store.ts';
 import { picodollarsOf, splitOf } from './money.ts';
 
 /** Where lines come from, by the directory's own record and not by the line. */
-export interface UsageOrigin {
+interface UsageOrigin {
   readonly tenant: TenantId;
   readonly scope: ScopeId;
   readonly vertical: string;

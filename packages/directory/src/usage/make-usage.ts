@@ -16,7 +16,7 @@ const usd = z
   .regex(/^\d+(\.\d+)?$/)
   .nullable();
 
-export const modelUsageRecord = z
+const modelUsageRecord = z
   .object({
     tenant: tenantId,
     model: z.string().describe('As the caller named it: openai:gpt-5-mini'),
@@ -81,7 +81,7 @@ const gaugeInput = z.strictObject({
 });
 export type GaugeInput = z.input<typeof gaugeInput>;
 
-export interface UsageDeps extends Omit<CollectDeps, 'directory'> {
+interface UsageDeps extends Omit<CollectDeps, 'directory'> {
   readonly directory: UnitStub<UsageMethods>;
   readonly marginBasisPoints: number;
 }

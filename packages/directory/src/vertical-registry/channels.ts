@@ -26,7 +26,7 @@ import {
 } from './versions-store.ts';
 import { loadVertical, requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
 
-export const promotionPlan = z
+const promotionPlan = z
   .object({
     dryRun: z.literal(true),
     channel: channelRecord.describe('The version that serves now'),

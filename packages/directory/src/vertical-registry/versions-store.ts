@@ -121,7 +121,7 @@ export function forgetVersion(db: SqlDatabase, id: string): void {
   db.run('DELETE FROM vertical_versions WHERE id = ?', id);
 }
 
-export interface VersionFilter extends PageRequest {
+interface VersionFilter extends PageRequest {
   readonly vertical: string;
   readonly status?: VersionStatus | undefined;
 }

@@ -50,7 +50,7 @@ export function requireVertical(db: SqlDatabase, actor: Actor, slug: string): Ve
   throw unknownVertical();
 }
 
-export function unknownVertical(): PlatformError {
+function unknownVertical(): PlatformError {
   return new PlatformError('not_found', 'There is no such vertical.', { reason: 'unknown_vertical' });
 }
 
@@ -79,7 +79,7 @@ export function shownVertical(db: SqlDatabase, slug: string): VerticalRecord {
   return verticalOfRow(row);
 }
 
-export interface VerticalFilter extends PageRequest {
+interface VerticalFilter extends PageRequest {
   readonly ownerTenant?: string | undefined;
   /** The verticals that this tenant owns, and published ones. */
   readonly visibleTo?: string | undefined;

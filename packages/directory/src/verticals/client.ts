@@ -15,7 +15,7 @@ import { ForwardedProblem, type Unanswered } from './outcome.ts';
 import { noVertical } from './reach.ts';
 
 /** The origin of requests about no particular host name; only their path matters to a vertical. */
-export const INTERNAL_ORIGIN = 'http://vertical.internal';
+const INTERNAL_ORIGIN = 'http://vertical.internal';
 /** The most bytes of an answer that are read: a page of 200 large events fits, a runaway stream does not. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** The most time that a vertical may take: provisioning runs every migration of a new database. */

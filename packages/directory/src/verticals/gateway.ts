@@ -9,7 +9,7 @@ export interface BoundVertical {
   readonly platformSecret: string;
 }
 
-/** What the wiring knows about a vertical. A scope whose vertical has neither is bound to nothing. */
+/** The verticals that the wiring knows. A scope whose vertical has neither a worker nor a host is bound to nothing. */
 export interface VerticalGateway {
   /** The bound worker of a vertical, or null. */
   bound(vertical: string): BoundVertical | null;
