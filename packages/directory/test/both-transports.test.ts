@@ -162,13 +162,13 @@ async function ask(
   const rows = (await newestRows(library))
     .filter(({ id, actor }) => id > last && actor.id === SERVICE.id)
     .map(({ id: _id, requestId: _requestId, ...row }) => row);
-  // What took how long is the one thing that two answers to one question may differ in.
+  // Two answers to one question may differ in their duration alone.
   const { durationMs: _, ...told } = value as { durationMs?: number; nextCursor?: string | null };
   // The clock stands still meanwhile, so that beside these ids two rows have nothing to differ in.
   return { answer: { status, value: told, etag, copy }, nextCursor: told.nextCursor ?? null, rows };
 }
 
-/** Reading the log is in the log itself, by somebody else. */
+/** The read of the log is itself logged, for another caller. */
 async function newestRows({ value }: PopulatedLibrary): Promise<AccessLogEntry[]> {
   return (await value<{ items: AccessLogEntry[] }>('access-log.list', { query: { limit: 10 } })).items;
 }

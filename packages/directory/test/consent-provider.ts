@@ -29,9 +29,9 @@ export interface ConsentProvider {
   /** Seconds that an access token lives; null: the provider does not say. */
   lifetimeS: number | null;
   givesRefreshTokens: boolean;
-  /** What a person's consent makes of an authorization URL: the address that their browser is sent back to. */
+  /** Consents to an authorization URL. Returns the address that the person's browser is sent back to. */
   consent(location: string, account?: string): URL;
-  /** The same for somebody who says no. */
+  /** The same for a person who refuses. */
   deny(location: string, error?: string): URL;
 }
 

@@ -49,7 +49,7 @@ export async function openRounds(options: ConsentProviderOptions = {}) {
     return { location, cookies, finish: (back: URL) => finish(back, cookies) };
   };
 
-  /** A whole round of somebody who agrees. Answers what the application is told. */
+  /** A whole round with consent. Returns the answer to the application. */
   const connect = async (more: Partial<ConsentOrder> = {}, account = 'ada') => {
     const round = await begin(more);
     const { location } = await round.finish(provider.consent(round.location, account));

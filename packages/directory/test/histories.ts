@@ -37,7 +37,7 @@ export interface History {
   readonly restored: DirectoryRestored[];
 }
 
-/** What every history begins with, so that there is something to take away. */
+/** The beginning of every history, so that there is something to revoke. */
 const GIVING = [
   ...['addIdentity', 'putEntitlement', 'bind', 'vouch', 'connect', 'grantConnection', 'putRole', 'grantMail'],
   ...['grantProvisioning', 'version', 'promote', 'bindVersion', 'list', 'snapshot', 'token', 'serviceToken'],

@@ -7,7 +7,7 @@ export interface HostnameWorld {
   readonly txt: Map<string, readonly string[] | LookupOutcome>;
   /** Answers by address; an error for a server that is not there. */
   readonly pages: Map<string, Response | Error>;
-  /** What was looked up, in order. */
+  /** The look-ups, in order. */
   readonly asked: string[];
   /** Waited for before a TXT record is answered: for tests in which something happens meanwhile. */
   meanwhile: () => Promise<void>;
@@ -33,7 +33,7 @@ export function makeHostnameWorld(): HostnameWorld {
       },
       fetch: async (url) => {
         world.asked.push(`GET ${url}`);
-        const page = world.pages.get(url) ?? new TypeError('nobody is there');
+        const page = world.pages.get(url) ?? new TypeError('there is no server');
         if (page instanceof Error) throw page;
         return page.clone();
       },

@@ -6,7 +6,7 @@ export const SEAL_KEY = 'a sealing key of the tests, 32 bytes and more';
 
 export interface KeyProvider {
   readonly options: ConnectionsOptions;
-  /** What was asked of the provider, oldest first: the `authorization` header. */
+  /** The requests to the provider, oldest first: the `authorization` header. */
   readonly asked: string[];
   /** When set, answers instead of the provider. */
   fault: (() => Promise<Response>) | null;

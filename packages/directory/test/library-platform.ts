@@ -63,7 +63,7 @@ export async function openLibraryPlatform(transport: 'bound' | 'local') {
     resolveOwner: async () => ({ ownerSeat: null }),
     onIncident: (error) => world.onIncident(error),
   });
-  /** Who is asked, and whether anybody answers. A test may change both. */
+  /** The transport to ask, and whether it answers. A test may change both. */
   const running: { rung: 'bound' | 'local'; is: boolean } = { rung: transport, is: true };
   const asked: string[] = [];
   const admin = makeHostAdmin({
@@ -125,7 +125,7 @@ export async function openLibraryPlatform(transport: 'bound' | 'local') {
     clock,
     incidents,
     running,
-    /** What the worker was asked, oldest first. */
+    /** The requests to the worker, oldest first. */
     asked: asked as readonly string[],
     provision,
     call,

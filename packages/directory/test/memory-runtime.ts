@@ -6,7 +6,7 @@ export interface MemoryRuntime extends VerticalRuntime {
   readonly uploaded: ReadonlyMap<string, readonly RuntimeModule[]>;
   /** Serving script → the archive script that it runs. */
   readonly serving: ReadonlyMap<string, string>;
-  /** What a test does before a file is taken, or before a version serves: it can wait, or throw. */
+  /** A hook before a file is taken, or before a version serves: it can wait, or throw. */
   before: (what: string) => Promise<void>;
 }
 

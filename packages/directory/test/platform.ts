@@ -47,7 +47,7 @@ export interface Platform {
   readonly admin: DirectoryHostAdmin;
   readonly clock: { ms: number };
   readonly fieldwork: VerticalDouble;
-  /** What answers for `fieldwork`; a test may change it. */
+  /** The vertical behind `fieldwork`; a test may change it. */
   reach: 'bound' | 'local' | 'both' | 'none';
   readonly incidents: unknown[];
   /** Parses as the transport does, then performs. */
@@ -111,7 +111,7 @@ export async function openPlatform(
     };
     const engine = openTestEngine({ dataDirectory, ...world });
     const originOf = (hostname: string) => `http://${hostname}:8787`;
-    // Nobody waits for a clock: what happens here is said at once.
+    // No test waits for a clock: events are reported at once.
     const sleep: HostAdminOptions['sleep'] = (_ms, signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
     return { engine, admin: makeHostAdmin({ engine, gateway, originOf, sleep, ...world, ...options }) };
@@ -212,7 +212,7 @@ export async function openPlatform(
   return platform;
 }
 
-/** What a call was refused with; a call that was not refused fails the test. */
+/** Returns the refusal of a call; a call that was not refused fails the test. */
 export async function refusal(
   call: Promise<unknown>,
 ): Promise<{ status: number; code: string; reason: string | undefined; message: string }> {

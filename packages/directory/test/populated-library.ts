@@ -12,7 +12,7 @@ export interface PopulatedLibrary extends LibraryPlatform {
   readonly book: string;
   /** Its second loan, which set off two more events. */
   readonly lent: EventRecord;
-  /** What a loan set off. */
+  /** The effects of a loan. */
   readonly written: EventRecord;
   /** When the second day began. */
   readonly secondDay: string;

@@ -1,4 +1,4 @@
-/** What the host administration does to scopes of the real kernel, on either rung of the ladder. */
+/** The host administration over scopes of the real kernel, by either transport. */
 import { toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import type { ErasureReceipt, OperationRecord } from '../src/admin-operations.ts';
@@ -156,12 +156,12 @@ describe.each(TRANSPORTS)('spec C-20: erasure, by %s', (transport) => {
     const rows = await log('subjects.shred');
     expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'done']);
     expect(rows[1]).toMatchObject({ after: { receiptId: receipt.receiptId } });
-    // Who was erased is in no log.
+    // No log names the erased person.
     expect(JSON.stringify(rows)).not.toContain('rdr_ada');
     expect(opened.incidents).toEqual([]);
   });
 
-  test('at the same time as another is one erasure, and one of somebody unknown is a receipt too', async () => {
+  test('at the same time as another is one erasure, and one of an unknown person is a receipt too', async () => {
     const opened = await openLibraryPlatform(transport);
     const [one, other] = await Promise.all([shred(opened), shred(opened)]);
     expect(one).toEqual(other);
@@ -186,7 +186,7 @@ describe.each(TRANSPORTS)('spec C-20: erasure, by %s', (transport) => {
     expect((await invoke(LIBRARIAN, 'reader/notes', { reader: 'rdr_bob' })).output).toEqual(['Bob']);
   });
 
-  test('is refused where nobody has data any more, and answers the receipt of what was done before', async () => {
+  test('is refused where no data is left, and answers the receipt of an earlier erasure', async () => {
     const opened = await openLibraryPlatform(transport);
     const { admin, call, value, at, log } = opened;
     const receipt = await shred(opened);

@@ -89,7 +89,7 @@ export async function openApp(platform: Platform, tenant: string, slug: string) 
 }
 
 export interface RuntimeDouble extends VerticalRuntime {
-  /** What it was asked, oldest first. */
+  /** The requests to it, oldest first. */
   readonly asked: string[];
   /** Thrown by the next calls of a method. */
   fault: { readonly of: 'upload' | 'serve'; readonly error: unknown } | null;

@@ -12,7 +12,7 @@ export const REDIRECT = 'http://127.0.0.1:4711/callback';
 
 type Entry = Parameters<DirectoryHostAdmin['staff']['signIn']>[0];
 
-/** Somebody comes back from the issuer. Their address is their login name's, and verified. */
+/** A person comes back from the issuer. Their address is their login name's, and verified. */
 export function signIn(platform: Platform, login: string, more: Partial<Entry> = {}) {
   return platform.admin.staff.signIn({
     issuer: ISSUER,

@@ -19,18 +19,18 @@ export const PLATFORM_SECRET = 'the-platform-secret-of-the-tests';
 export interface VerticalDouble {
   readonly bound: BoundVertical;
   readonly local: VerticalScopeHost & ScopeSnapshots & ScopeEntitlements;
-  /** What the worker was asked, oldest first. */
+  /** The requests to the worker, oldest first. */
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[];
-  /** How often provisioning arrived, by scope. */
+  /** The number of provisionings, by scope. */
   readonly provisioned: Map<string, number>;
-  /** What the tenant of a scope is entitled to, as the scope was told last, by scope. */
+  /** The entitlements of the last delivery, by scope. */
   readonly entitled: Map<string, EntitlementProjection>;
   /** The platform's roles that a scope was told last, by scope. */
   readonly roles: Map<string, Readonly<Record<string, readonly string[]>>>;
   claimed: boolean;
-  /** What a scope holds: what an export answers and a snapshot keeps, and what a restore replaces. */
+  /** The content of a scope, for exports and snapshots; a restore replaces it. */
   copy: string;
-  /** What an export answers instead of `copy`. */
+  /** The content of an export in place of `copy`. */
   exported: (() => ReadableStream<Uint8Array>) | null;
   /** When set, answers the next requests instead of the vertical. */
   fault: ((request: Request) => Promise<Response>) | null;
