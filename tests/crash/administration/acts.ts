@@ -9,7 +9,7 @@ import type { OpenedPlatform } from './open.ts';
 
 /** The acts by name: their action in the log, and the file of the directory that writes the row. */
 export const acts = {
-  'connections.connect': { action: 'connections.connect', writer: 'connections/unit-methods.ts' },
+  'connections.connect': { action: 'connections.connect', writer: 'connections/feature.ts' },
   'connections.upkeep': { action: 'connections.upkeep', writer: 'connections/maintenance.ts' },
   'connections.upkeep (sweep)': { action: 'connections.upkeep', writer: 'connections/maintenance.ts' },
   'staff.bind': { action: 'staff.bind', writer: 'staff/sign-in.ts' },
@@ -22,7 +22,7 @@ export const acts = {
     action: 'verticals.register-built-in',
     writer: 'vertical-registry/built-in.ts',
   },
-  'hostnames.recheck': { action: 'hostnames.recheck', writer: 'hostnames/recheck.ts' },
+  'hostnames.recheck': { action: 'hostnames.recheck', writer: 'hostnames/maintenance.ts' },
   'backups.expire': { action: 'backups.expire', writer: 'backups/maintenance-expiry.ts' },
   /** The operation, in the name of a vertical that shows its own secret. */
   'tenants.create (vertical)': { action: 'tenants.create', writer: null },
