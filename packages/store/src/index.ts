@@ -8,5 +8,6 @@ export * from './sealing.ts';
 export * from './sql-database.ts';
 export { StatementRefused } from './sql-tokens.ts';
 export * from './statement-check.ts';
+export * from './table.ts';
 export * from './tools.ts';
 export * from './unit.ts';
