@@ -1,6 +1,6 @@
 /** Keyset pages in SQL: the given filters, then the key, so that one index serves both. */
-import { decodeCursor, PlatformError } from '@freehold/contracts';
-import type { SqlValue } from '@freehold/store';
+import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import type { SqlDatabase, SqlValue } from '@freehold/store';
 
 /** One statement with its parameters. */
 export interface Statement {
@@ -48,6 +48,55 @@ export function pageStatement(shape: PageShape, page: PageRequest): Statement {
   return {
     sql: `${shape.select}${where} ORDER BY ${shape.key} ${shape.order} LIMIT ?`,
     params: [...params, page.limit + 1],
+  };
+}
+
+/** The rows of a list: a table, or {@link rowsOf} a hand-written SELECT. */
+export interface RowSource<Row> {
+  /** `SELECT … FROM …`, without a WHERE. */
+  readonly select: string;
+  all(db: SqlDatabase, sql: string, ...params: readonly SqlValue[]): Row[];
+}
+
+/** The rows of a hand-written SELECT, as the engine returns them. */
+export function rowsOf<Row>(select: string): RowSource<Row> {
+  return { select, all: (db, sql, ...params) => db.all<Row>(sql, ...params) };
+}
+
+interface PagesShape<Filter extends PageRequest, Row, Rest extends readonly unknown[], Item>
+  extends Pick<PageShape, 'key' | 'numeric'> {
+  readonly from: RowSource<Row>;
+  readonly where?: (filter: Filter) => PageShape['where'];
+  readonly and?: (filter: Filter) => readonly Statement[];
+  /** Default: ascending. */
+  readonly order?: PageShape['order'];
+  readonly item: (row: Row, ...rest: Rest) => Item;
+}
+
+export interface Pages<Filter extends PageRequest, Rest extends readonly unknown[], Item> {
+  statement(filter: Filter): Statement;
+  /** One page; `rest` goes to the function that makes an item of a row. */
+  list(db: SqlDatabase, filter: Filter, ...rest: Rest): Page<Item>;
+}
+
+/** Defines a list in keyset pages: its statement, and its pages of items. */
+export function definePages<Filter extends PageRequest, Row, Rest extends readonly unknown[], Item>(
+  shape: PagesShape<Filter, Row, Rest, Item>,
+): Pages<Filter, Rest, Item> {
+  const { from, where, and, order = 'ASC', item, ...keyed } = shape;
+  const property = keyed.key.replace(/^.*\./, '') as keyof Row;
+  const statement = (filter: Filter): Statement =>
+    pageStatement(
+      { select: from.select, where: where?.(filter) ?? {}, and: and?.(filter) ?? [], order, ...keyed },
+      filter,
+    );
+  return {
+    statement,
+    list: (db, filter, ...rest) => {
+      const { sql, params } = statement(filter);
+      const keyOf = (row: Row): string => String(row[property]);
+      return cutPage(from.all(db, sql, ...params), filter.limit, keyOf, (row) => item(row, ...rest));
+    },
   };
 }
 

@@ -74,8 +74,8 @@ export const putRole = /* @__PURE__ */ change(rolesPut, (context, { params, body
   const { db } = context;
   const before = loadRole(db, params.key);
   requireMatch(ifMatch, before ? String(before.revision) : null);
-  const permissions = JSON.stringify([...new Set(body.permissions)].sort());
-  if (before && before.name === body.name && before.permissions === permissions) {
+  const permissions = [...new Set(body.permissions)].sort();
+  if (before && before.name === body.name && before.permissions.join() === permissions.join()) {
     const value = roleOfRow(before);
     return { status: 200, value, etag: value.etag, audit: null };
   }

@@ -1,8 +1,16 @@
 /** The platform's roles in SQL. */
-import { cutPage, type Page, toTimestamp } from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+import {
+  defineTable,
+  json,
+  type Migration,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { RoleRecord } from '../declarations/records.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages } from '../lib/pages.ts';
 
 export const rolesMigration: Migration = {
   version: 4,
@@ -22,68 +30,33 @@ export const rolesMigration: Migration = {
 /** Every scope has a copy of all of them, in one delivery. */
 export const ROLES_MAX = 200;
 
-const COLUMNS = 'key, name, permissions, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';
+const roles = defineTable('roles', ['key'], {
+  key: text(),
+  name: text(),
+  /** Sorted. */
+  permissions: json<string[]>(),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: revision(),
+});
+export type RoleRow = RowOf<typeof roles>;
 
-export interface RoleRow {
-  readonly key: string;
-  readonly name: string;
-  /** A JSON array, sorted. */
-  readonly permissions: string;
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
-
-export function loadRole(db: SqlDatabase, key: string): RoleRow | undefined {
-  return db.get<RoleRow>(`SELECT ${COLUMNS} FROM roles WHERE key = ?`, key);
-}
+export const loadRole = roles.get;
+export const saveRole = roles.saving('name', 'permissions', 'revision', 'updatedAtMs');
+export const deleteRole = roles.delete;
+export const roleOfRow = roles.recording<RoleRecord>();
+export const { statement: rolesPage, list: listRoles } = definePages({
+  from: roles,
+  key: 'key',
+  item: roleOfRow,
+});
 
 /** All of them: key → permissions. There are no more than {@link ROLES_MAX}. */
 export function loadAllRoles(db: SqlDatabase): Record<string, readonly string[]> {
-  const rows = db.all<Pick<RoleRow, 'key' | 'permissions'>>(
-    'SELECT key, permissions FROM roles ORDER BY key',
-  );
-  return Object.fromEntries(rows.map(({ key, permissions }) => [key, JSON.parse(permissions) as string[]]));
+  const rows = roles.all(db, `${roles.select} ORDER BY key`);
+  return Object.fromEntries(rows.map(({ key, permissions }) => [key, permissions]));
 }
 
 export function countRoles(db: SqlDatabase): number {
   return db.get<{ count: number }>('SELECT count(*) AS count FROM roles')?.count ?? 0;
-}
-
-export function saveRole(db: SqlDatabase, row: RoleRow): void {
-  db.run(
-    `INSERT INTO roles (key, name, permissions, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (key) DO UPDATE SET name = excluded.name, permissions = excluded.permissions,
-       revision = excluded.revision, updated_at = excluded.updated_at`,
-    row.key,
-    row.name,
-    row.permissions,
-    row.revision,
-    row.createdAtMs,
-    row.updatedAtMs,
-  );
-}
-
-export function deleteRole(db: SqlDatabase, key: string): void {
-  db.run('DELETE FROM roles WHERE key = ?', key);
-}
-
-export function rolesPage(page: PageRequest): Statement {
-  return pageStatement({ select: `SELECT ${COLUMNS} FROM roles`, where: {}, key: 'key', order: 'ASC' }, page);
-}
-
-export function listRoles(db: SqlDatabase, page: PageRequest): Page<RoleRecord> {
-  const { sql, params } = rolesPage(page);
-  return cutPage(db.all<RoleRow>(sql, ...params), page.limit, (row) => row.key, roleOfRow);
-}
-
-export function roleOfRow(row: RoleRow): RoleRecord {
-  return {
-    key: row.key,
-    name: row.name,
-    permissions: JSON.parse(row.permissions) as string[],
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: String(row.revision),
-  };
 }

@@ -1,8 +1,18 @@
 /** The tenants in SQL. */
-import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+import { PlatformError, type TenantId } from '@freehold/contracts';
+import {
+  defineTable,
+  type Migration,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
+import type { Actor } from '../actors.ts';
 import type { TenantRecord } from '../declarations/records.ts';
-import { beginsWith, type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { beginsWith, definePages, type PageRequest, type Statement } from '../lib/pages.ts';
 
 export const tenantsMigration: Migration = {
   version: 1,
@@ -23,56 +33,30 @@ export const tenantsMigration: Migration = {
   `,
 };
 
-const COLUMNS = 'id, slug, name, status, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';
+const tenants = defineTable('tenants', ['id'], {
+  id: text<TenantId>(),
+  slug: text(),
+  name: text(),
+  foldedName: unread(text()),
+  status: text<TenantRecord['status']>(),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: revision(),
+});
+export type TenantRow = RowOf<typeof tenants>;
 
-export interface TenantRow {
-  readonly id: TenantId;
-  readonly slug: string;
-  readonly name: string;
-  readonly status: TenantRecord['status'];
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
-
-export function loadTenant(db: SqlDatabase, id: string): TenantRow | undefined {
-  return db.get<TenantRow>(`SELECT ${COLUMNS} FROM tenants WHERE id = ?`, id);
-}
-
-export function loadTenantBySlug(db: SqlDatabase, slug: string): TenantRow | undefined {
-  return db.get<TenantRow>(`SELECT ${COLUMNS} FROM tenants WHERE slug = ?`, slug);
-}
+export const loadTenant = tenants.get;
+export const loadTenantBySlug = tenants.finding('slug');
+export const updateTenantStatus = tenants.updating('status', 'revision', 'updatedAtMs');
+const updateTenantName = tenants.updating('name', 'foldedName', 'revision', 'updatedAtMs');
+export const tenantOfRow = tenants.recording<TenantRecord>();
 
 export function insertTenant(db: SqlDatabase, row: TenantRow): void {
-  db.run(
-    `INSERT INTO tenants (id, slug, name, folded_name, status, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.slug,
-    row.name,
-    foldName(row.name),
-    row.status,
-    row.revision,
-    row.createdAtMs,
-    row.updatedAtMs,
-  );
-}
-
-export function updateTenantStatus(db: SqlDatabase, row: TenantRow): void {
-  db.run(
-    'UPDATE tenants SET status = ?, revision = ?, updated_at = ? WHERE id = ?',
-    row.status,
-    row.revision,
-    row.updatedAtMs,
-    row.id,
-  );
+  tenants.insert(db, { ...row, foldedName: foldName(row.name) });
 }
 
 export function renameTenant(db: SqlDatabase, row: TenantRow): void {
-  db.run(
-    'UPDATE tenants SET name = ?, folded_name = ?, revision = ?, updated_at = ? WHERE id = ?',
-    ...[row.name, foldName(row.name), row.revision, row.updatedAtMs, row.id],
-  );
+  updateTenantName(db, { ...row, foldedName: foldName(row.name) });
 }
 
 export interface TenantFilter extends PageRequest {
@@ -82,35 +66,13 @@ export interface TenantFilter extends PageRequest {
   readonly q?: string | undefined;
 }
 
-export function tenantsPage(filter: TenantFilter): Statement {
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM tenants`,
-      where: { id: filter.only, status: filter.status },
-      and: filter.q === undefined ? [] : [beginning(filter.q)],
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listTenants(db: SqlDatabase, filter: TenantFilter): Page<TenantRecord> {
-  const { sql, params } = tenantsPage(filter);
-  return cutPage(db.all<TenantRow>(sql, ...params), filter.limit, (row) => row.id, tenantOfRow);
-}
-
-export function tenantOfRow(row: TenantRow): TenantRecord {
-  return {
-    id: row.id,
-    slug: row.slug,
-    name: row.name,
-    status: row.status,
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: String(row.revision),
-  };
-}
+export const { statement: tenantsPage, list: listTenants } = definePages({
+  from: tenants,
+  where: ({ only, status }: TenantFilter) => ({ id: only, status }),
+  and: ({ q }) => (q === undefined ? [] : [beginning(q)]),
+  key: 'id',
+  item: tenantOfRow,
+});
 
 /** @throws PlatformError `not_found`. */
 export function requireTenant(db: SqlDatabase, id: string): TenantRow {
