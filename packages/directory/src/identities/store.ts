@@ -1,47 +1,38 @@
 /** The identities of tenants at identity providers, in SQL. */
-import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { PlatformError, type TenantId } from '@freehold/contracts';
+import {
+  defineTable,
+  hidden,
+  nullable,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { IdentityRecord } from '../declarations/tenants.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
-import type { Issuer } from './issuer.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 
-export interface IdentityRow extends Issuer {
-  readonly id: string;
-  readonly tenant: TenantId;
-  readonly kind: IdentityRecord['kind'];
+const identities = defineTable('tenant_identities', ['id'], {
+  id: text(),
+  tenant: text<TenantId>(),
+  kind: text<IdentityRecord['kind']>(),
+  issuer: text(),
+  issuerKey: hidden(text()),
   /** Empty for a whole issuer. */
-  readonly value: string;
-  readonly label: string | null;
-  readonly revision: number;
-  readonly createdAtMs: number;
-}
+  value: text(),
+  label: nullable(text()),
+  createdAtMs: time(),
+  revision: revision(),
+});
+export type IdentityRow = RowOf<typeof identities>;
 
-const COLUMNS =
-  'id, tenant, kind, issuer, issuer_key AS issuerKey, value, label, revision, created_at AS createdAtMs';
-
-export function insertIdentity(db: SqlDatabase, row: IdentityRow): void {
-  db.run(
-    `INSERT INTO tenant_identities (id, tenant, kind, issuer, issuer_key, value, label, revision, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.id, row.tenant, row.kind, row.issuer, row.issuerKey, row.value, row.label],
-    ...[row.revision, row.createdAtMs],
-  );
-}
-
-export function deleteIdentity(db: SqlDatabase, id: string): void {
-  db.run('DELETE FROM tenant_identities WHERE id = ?', id);
-}
-
+export const insertIdentity = identities.insert;
+export const deleteIdentity = identities.delete;
 /** The record with this kind and value. */
-export function loadIdentity(
-  db: SqlDatabase,
-  { issuerKey, kind, value }: Pick<IdentityRow, 'issuerKey' | 'kind' | 'value'>,
-): IdentityRow | undefined {
-  return db.get<IdentityRow>(
-    `SELECT ${COLUMNS} FROM tenant_identities WHERE issuer_key = ? AND kind = ? AND value = ?`,
-    ...[issuerKey, kind, value],
-  );
-}
+export const loadIdentity = identities.finding('issuerKey', 'kind', 'value');
+const ofTenant = identities.finding('id', 'tenant');
+const shown = identities.recording<Omit<IdentityRecord, 'value'> & { value: string }>();
 
 /**
  * Another tenant's record that excludes this one: its whole issuer, or, for a whole issuer, any record of that issuer.
@@ -51,8 +42,9 @@ export function loadForeign(
   { issuerKey, kind, tenant }: Pick<IdentityRow, 'issuerKey' | 'kind' | 'tenant'>,
 ): IdentityRow | undefined {
   const of = kind === 'issuer' ? '' : " AND kind = 'issuer'";
-  return db.get<IdentityRow>(
-    `SELECT ${COLUMNS} FROM tenant_identities WHERE issuer_key = ?${of} AND tenant <> ? LIMIT 1`,
+  return identities.first(
+    db,
+    `${identities.select} WHERE issuer_key = ?${of} AND tenant <> ? LIMIT 1`,
     ...[issuerKey, tenant],
   );
 }
@@ -62,11 +54,7 @@ export function requireIdentity(
   db: SqlDatabase,
   { tenant, identity }: { readonly tenant: string; readonly identity: string },
 ): IdentityRow {
-  const row = db.get<IdentityRow>(
-    `SELECT ${COLUMNS} FROM tenant_identities WHERE id = ? AND tenant = ?`,
-    identity,
-    tenant,
-  );
+  const row = ofTenant(db, { id: identity, tenant });
   if (row) return row;
   throw new PlatformError('not_found', 'This tenant has no such identity.', { reason: 'unknown_identity' });
 }
@@ -75,34 +63,13 @@ export interface IdentityFilter extends PageRequest {
   readonly tenant: string;
 }
 
-export function identitiesPage(filter: IdentityFilter): Statement {
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM tenant_identities`,
-      where: { tenant: filter.tenant },
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
+export const { statement: identitiesPage, list: listIdentities } = definePages({
+  from: identities,
+  where: ({ tenant }: IdentityFilter) => ({ tenant }),
+  key: 'id',
+  item: identityOfRow,
+});
 
-export function listIdentities(db: SqlDatabase, filter: IdentityFilter): Page<IdentityRecord> {
-  const { sql, params } = identitiesPage(filter);
-  return cutPage(db.all<IdentityRow>(sql, ...params), filter.limit, (row) => row.id, identityOfRow);
-}
-
-export function identityOfRow({
-  issuerKey: _,
-  revision,
-  createdAtMs,
-  value,
-  ...row
-}: IdentityRow): IdentityRecord {
-  return {
-    ...row,
-    value: value === '' ? null : value,
-    createdAt: toTimestamp(createdAtMs),
-    etag: String(revision),
-  };
+export function identityOfRow(row: IdentityRow): IdentityRecord {
+  return { ...shown(row), value: row.value === '' ? null : row.value };
 }

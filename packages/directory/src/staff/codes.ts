@@ -1,7 +1,7 @@
 /** Authorization codes for programs on a member's machine (RFC 6749, section 4.1; RFC 7636), and the tokens they become. */
 import { createHash } from 'node:crypto';
 import { ID_PREFIXES } from '@freehold/contracts';
-import type { UnitContext } from '@freehold/store';
+import { defineTable, nullable, text, time, type UnitContext, unread } from '@freehold/store';
 import { hashSecret, mintSecret } from '../access/secret.ts';
 import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
@@ -46,10 +46,17 @@ export interface IssuedStaffToken {
   readonly head: LogHead;
 }
 
-interface CodeRow extends CodeOrder {
-  readonly expiresAtMs: number;
-  readonly token: string | null;
-}
+/** Codes that were made, each with the id of the token that came of it. */
+const codes = defineTable('staff_codes', ['hash'], {
+  hash: unread(text()),
+  member: text(),
+  client: text(),
+  redirectUri: text(),
+  challenge: text(),
+  expiresAtMs: time(),
+  token: nullable(text()),
+});
+const saveToken = codes.updating('token');
 
 /** Makes a code. Only its hash is kept. */
 export function orderCode(context: UnitContext, order: CodeOrder): { readonly code: string } {
@@ -57,16 +64,7 @@ export function orderCode(context: UnitContext, order: CodeOrder): { readonly co
   const nowMs = context.now();
   db.run('DELETE FROM staff_codes WHERE expires_at <= ?', nowMs);
   const code = randomText(context, CODE_BYTES);
-  db.run(
-    `INSERT INTO staff_codes (hash, member, client, redirect_uri, challenge, expires_at, token)
-     VALUES (?, ?, ?, ?, ?, ?, NULL)`,
-    hashSecret(code),
-    order.member,
-    order.client,
-    order.redirectUri,
-    order.challenge,
-    nowMs + CODE_TTL_MS,
-  );
+  codes.insert(db, { ...order, hash: hashSecret(code), expiresAtMs: nowMs + CODE_TTL_MS, token: null });
   return { code };
 }
 
@@ -82,11 +80,7 @@ export function redeemCode(
   | { readonly refused: 'invalid_grant'; readonly head: LogHead | null } {
   const { db } = context;
   const hash = hashSecret(code);
-  const row = db.get<CodeRow>(
-    `SELECT member, client, redirect_uri AS redirectUri, challenge, expires_at AS expiresAtMs, token
-     FROM staff_codes WHERE hash = ?`,
-    hash,
-  );
+  const row = codes.get(db, hash);
   const refused = { refused: 'invalid_grant', head: null } as const;
   if (!row || row.expiresAtMs <= context.now()) return refused;
   if (row.token !== null) return { ...refused, head: takeBack(context, row.token, requestId) };
@@ -96,11 +90,11 @@ export function redeemCode(
     createHash('sha256').update(verifier).digest('base64url') === row.challenge;
   if (!isTheirs) {
     // A program with a stolen code gets one try.
-    db.run('DELETE FROM staff_codes WHERE hash = ?', hash);
+    codes.delete(db, hash);
     return refused;
   }
   const { id, ...issued } = issueToken(context, { member: row.member, client, requestId });
-  db.run('UPDATE staff_codes SET token = ? WHERE hash = ?', id, hash);
+  saveToken(db, { hash, token: id });
   return { issued };
 }
 

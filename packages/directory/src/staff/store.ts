@@ -1,70 +1,36 @@
 /** The roster and the sessions of its members in SQL. */
-import { cutPage, type Page, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import type { TenantId } from '@freehold/contracts';
+import { defineTable, nullable, type RowOf, revision, type SqlDatabase, text, time } from '@freehold/store';
 import type { RosterRole, StaffRecord } from '../declarations/staff.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 
-const COLUMNS = `id, email, name, role, tenant, issuer, subject, created_at AS createdAtMs, updated_at AS updatedAtMs,
-  last_sign_in_at AS lastSignInAtMs, revision`;
-
-export interface StaffRow {
-  readonly id: string;
+const staff = defineTable('staff', ['id'], {
+  id: text(),
   /** In lower case. */
-  readonly email: string;
-  readonly name: string;
-  readonly role: RosterRole;
+  email: text(),
+  name: text(),
+  role: text<RosterRole>(),
   /** Null exactly for staff. */
-  readonly tenant: TenantId | null;
+  tenant: nullable(text<TenantId>()),
   /** Null, like the subject, until the first sign-in. */
-  readonly issuer: string | null;
-  readonly subject: string | null;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-  readonly lastSignInAtMs: number | null;
-  readonly revision: number;
-}
+  issuer: nullable(text()),
+  subject: nullable(text()),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  lastSignInAtMs: nullable(time()),
+  revision: revision(),
+});
+export type StaffRow = RowOf<typeof staff>;
 
-export function loadMember(db: SqlDatabase, id: string): StaffRow | undefined {
-  return db.get<StaffRow>(`SELECT ${COLUMNS} FROM staff WHERE id = ?`, id);
-}
-
-export function loadMemberByEmail(db: SqlDatabase, email: string): StaffRow | undefined {
-  return db.get<StaffRow>(`SELECT ${COLUMNS} FROM staff WHERE email = ?`, email);
-}
-
-export function loadMemberBySubject(
-  db: SqlDatabase,
-  { issuer, subject }: { readonly issuer: string; readonly subject: string },
-): StaffRow | undefined {
-  return db.get<StaffRow>(`SELECT ${COLUMNS} FROM staff WHERE issuer = ? AND subject = ?`, issuer, subject);
-}
-
-export function saveMember(db: SqlDatabase, row: StaffRow): void {
-  db.run(
-    `INSERT INTO staff
-       (id, email, name, role, tenant, issuer, subject, created_at, updated_at, last_sign_in_at, revision)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET name = excluded.name, role = excluded.role, issuer = excluded.issuer,
-       subject = excluded.subject, updated_at = excluded.updated_at, last_sign_in_at = excluded.last_sign_in_at,
-       revision = excluded.revision`,
-    row.id,
-    row.email,
-    row.name,
-    row.role,
-    row.tenant,
-    row.issuer,
-    row.subject,
-    row.createdAtMs,
-    row.updatedAtMs,
-    row.lastSignInAtMs,
-    row.revision,
-  );
-}
-
+export const loadMember = staff.get;
+export const loadMemberByEmail = staff.finding('email');
+export const loadMemberBySubject = staff.finding('issuer', 'subject');
+export const saveMember = staff.saving(
+  ...(['name', 'role', 'issuer', 'subject', 'updatedAtMs', 'lastSignInAtMs', 'revision'] as const),
+);
 /** Deletes a member with their sessions, tokens and codes. */
-export function deleteMember(db: SqlDatabase, id: string): void {
-  db.run('DELETE FROM staff WHERE id = ?', id);
-}
+export const deleteMember = staff.delete;
+const shown = staff.recording<Omit<StaffRecord, 'status'>>();
 
 /** Whether another admin has signed in at least once. */
 export function hasOtherAdmin(db: SqlDatabase, id: string): boolean {
@@ -78,57 +44,31 @@ export interface StaffFilter extends PageRequest {
   readonly tenant?: string | undefined;
 }
 
-export function staffPage(filter: StaffFilter): Statement {
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM staff`,
-      where: { tenant: filter.tenant },
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listStaff(db: SqlDatabase, filter: StaffFilter): Page<StaffRecord> {
-  const { sql, params } = staffPage(filter);
-  return cutPage(db.all<StaffRow>(sql, ...params), filter.limit, (row) => row.id, staffOfRow);
-}
+export const { statement: staffPage, list: listStaff } = definePages({
+  from: staff,
+  where: ({ tenant }: StaffFilter) => ({ tenant }),
+  key: 'id',
+  item: staffOfRow,
+});
 
 export function staffOfRow(row: StaffRow): StaffRecord {
-  return {
-    id: row.id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    tenant: row.tenant,
-    status: row.subject === null ? 'invited' : 'active',
-    issuer: row.issuer,
-    subject: row.subject,
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    lastSignInAt: row.lastSignInAtMs === null ? null : toTimestamp(row.lastSignInAtMs),
-    etag: String(row.revision),
-  };
+  return { ...shown(row), status: row.subject === null ? 'invited' : 'active' };
 }
 
-export interface SessionRow {
-  readonly sid: string;
-  readonly member: string;
+const sessions = defineTable('staff_sessions', ['sid'], {
+  sid: text(),
+  member: text(),
   /** The issuer's own session, which its logout tokens name. */
-  readonly issuerSid: string | null;
-  readonly expiresAtMs: number;
-}
+  issuerSid: nullable(text()),
+  expiresAtMs: time(),
+});
+export type SessionRow = RowOf<typeof sessions>;
+
+export const deleteSession = sessions.delete;
 
 export function insertSession(db: SqlDatabase, row: SessionRow, nowMs: number): void {
   db.run('DELETE FROM staff_sessions WHERE expires_at <= ?', nowMs);
-  db.run(
-    'INSERT INTO staff_sessions (sid, member, issuer_sid, expires_at) VALUES (?, ?, ?, ?)',
-    row.sid,
-    row.member,
-    row.issuerSid,
-    row.expiresAtMs,
-  );
+  sessions.insert(db, row);
 }
 
 /** The member of a session that has not ended, if the cookie's subject is still theirs. */
@@ -141,18 +81,15 @@ export function loadSessionMember(
     readonly nowMs: number;
   },
 ): StaffRow | undefined {
-  return db.get<StaffRow>(
-    `SELECT ${COLUMNS} FROM staff WHERE issuer = ? AND subject = ?
+  return staff.first(
+    db,
+    `${staff.select} WHERE issuer = ? AND subject = ?
      AND id = (SELECT member FROM staff_sessions WHERE sid = ? AND expires_at > ?)`,
     session.issuer,
     session.subject,
     session.sid,
     session.nowMs,
   );
-}
-
-export function deleteSession(db: SqlDatabase, sid: string): void {
-  db.run('DELETE FROM staff_sessions WHERE sid = ?', sid);
 }
 
 /**

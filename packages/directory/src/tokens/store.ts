@@ -1,11 +1,23 @@
 /** Push tokens and service tokens in SQL. Of a secret only its hash and its two ends are kept. */
-import { cutPage, type Page, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+import type { TenantId, TokenId } from '@freehold/contracts';
+import {
+  computed,
+  defineTable,
+  hidden,
+  type Migration,
+  nullable,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import { TOKEN_PREFIXES, type TokenKind } from '../access/secret.ts';
 import type { PushTokenRecord } from '../declarations/records.ts';
 import type { StaffRole } from '../declarations/staff.ts';
 import type { ServiceTokenRecord } from '../declarations/tokens.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import { OWNERS_FROM_MAKERS } from './schema.ts';
 
 export const tokensMigration: Migration = {
@@ -33,37 +45,46 @@ export const tokensMigration: Migration = {
   `,
 };
 
-const COLUMNS = `id, kind, name, tenant, last4, created_by AS createdBy, owner,
-  (SELECT role FROM staff WHERE staff.id = tokens.owner AND staff.tenant IS NULL) AS ownerRole, created_at AS createdAtMs,
-  expires_at AS expiresAtMs, last_used_at AS lastUsedAtMs, revoked_at AS revokedAtMs, revision`;
-
-export interface TokenRow {
-  readonly id: TokenId;
-  readonly kind: TokenKind;
-  readonly name: string;
+const tokens = defineTable('tokens', ['id'], {
+  id: text<TokenId>(),
+  kind: hidden(text<TokenKind>()),
+  name: text(),
   /** Null exactly for a service token. */
-  readonly tenant: TenantId | null;
-  readonly last4: string;
-  readonly createdBy: string;
+  tenant: hidden(nullable(text<TenantId>())),
+  hash: unread(text()),
+  last4: text(),
+  createdAtMs: time(),
+  createdBy: text(),
   /** The member of the staff whose rights a service token has, on the roster or not; null without an owner. */
-  readonly owner: string | null;
+  owner: hidden(nullable(text())),
   /** The owner's role at this moment; null also for an owner who left the staff. */
-  readonly ownerRole: StaffRole | null;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-  readonly lastUsedAtMs: number | null;
-  readonly revokedAtMs: number | null;
-  readonly revision: number;
-}
+  ownerRole: computed(
+    '(SELECT role FROM staff WHERE staff.id = tokens.owner AND staff.tenant IS NULL)',
+    nullable(text<StaffRole>()),
+  ),
+  expiresAtMs: time(),
+  lastUsedAtMs: nullable(time()),
+  revokedAtMs: nullable(time()),
+  revision: revision(),
+});
+export type TokenRow = RowOf<typeof tokens>;
 
-export function loadToken(db: SqlDatabase, id: string): TokenRow | undefined {
-  return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE id = ?`, id);
+export const loadToken = tokens.get;
+export const loadTokenByHash = tokens.finding('hash');
+export const revokeTokenRow = tokens.updating('revokedAtMs', 'revision');
+/** Lets a token end earlier. */
+export const retireTokenRow = tokens.updating('expiresAtMs', 'revision');
+const shown = tokens.recording<Omit<PushTokenRecord, 'tenant' | 'prefix'> & Pick<TokenRow, 'ownerRole'>>();
+
+export function insertToken(db: SqlDatabase, row: TokenRow, hash: string): void {
+  tokens.insert(db, { ...row, hash });
 }
 
 /** The operator's own service token of this name that works the longest, or undefined when none works. */
 export function loadWorkingServiceToken(db: SqlDatabase, name: string, nowMs: number): TokenRow | undefined {
-  return db.get<TokenRow>(
-    `SELECT ${COLUMNS} FROM tokens WHERE kind = 'service' AND name = ? AND owner IS NULL
+  return tokens.first(
+    db,
+    `${tokens.select} WHERE kind = 'service' AND name = ? AND owner IS NULL
        AND revoked_at IS NULL AND expires_at > ?
      ORDER BY expires_at DESC LIMIT 1`,
     name,
@@ -71,92 +92,27 @@ export function loadWorkingServiceToken(db: SqlDatabase, name: string, nowMs: nu
   );
 }
 
-export function insertToken(db: SqlDatabase, row: TokenRow, hash: string): void {
-  db.run(
-    `INSERT INTO tokens (id, kind, name, tenant, hash, last4, created_by, owner, created_at, expires_at, last_used_at,
-       revoked_at, revision)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.kind,
-    row.name,
-    row.tenant,
-    hash,
-    row.last4,
-    row.createdBy,
-    row.owner,
-    row.createdAtMs,
-    row.expiresAtMs,
-    row.lastUsedAtMs,
-    row.revokedAtMs,
-    row.revision,
-  );
-}
-
-export function revokeTokenRow(db: SqlDatabase, row: TokenRow): void {
-  db.run(
-    'UPDATE tokens SET revoked_at = ?, revision = ? WHERE id = ?',
-    row.revokedAtMs,
-    row.revision,
-    row.id,
-  );
-}
-
-/** Lets a token end earlier. */
-export function retireTokenRow(db: SqlDatabase, row: TokenRow): void {
-  db.run(
-    'UPDATE tokens SET expires_at = ?, revision = ? WHERE id = ?',
-    row.expiresAtMs,
-    row.revision,
-    row.id,
-  );
-}
-
 export interface PushTokenFilter extends PageRequest {
   readonly tenant?: string | undefined;
 }
 
-export function pushTokensPage(filter: PushTokenFilter): Statement {
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM tokens`,
-      where: { kind: 'push', tenant: filter.tenant },
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listPushTokens(db: SqlDatabase, filter: PushTokenFilter): Page<PushTokenRecord> {
-  const { sql, params } = pushTokensPage(filter);
-  return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, pushTokenOfRow);
-}
+export const { statement: pushTokensPage, list: listPushTokens } = definePages({
+  from: tokens,
+  where: ({ tenant }: PushTokenFilter) => ({ kind: 'push', tenant }),
+  key: 'id',
+  item: pushTokenOfRow,
+});
 
 export interface ServiceTokenFilter extends PageRequest {
   readonly owner?: string | undefined;
 }
 
-export function serviceTokensPage(filter: ServiceTokenFilter): Statement {
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM tokens`,
-      where: { kind: 'service', owner: filter.owner },
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listServiceTokens(
-  db: SqlDatabase,
-  filter: ServiceTokenFilter,
-  nowMs: number,
-): Page<ServiceTokenRecord> {
-  const { sql, params } = serviceTokensPage(filter);
-  const recordOf = (row: TokenRow) => serviceTokenOfRow(row, nowMs);
-  return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, recordOf);
-}
+export const { statement: serviceTokensPage, list: listServiceTokens } = definePages({
+  from: tokens,
+  where: ({ owner }: ServiceTokenFilter) => ({ kind: 'service', owner }),
+  key: 'id',
+  item: serviceTokenOfRow,
+});
 
 /** Gives owners to the tokens of a backup from before owners. Without one they would be the operator's own. */
 export function deriveOwners(db: SqlDatabase): void {
@@ -178,7 +134,14 @@ export function countWorkingTokensOf(
 }
 
 export function serviceTokenOfRow(row: TokenRow, nowMs: number): ServiceTokenRecord {
-  return { ...shownOfRow(row), owner: row.owner, role: row.ownerRole, status: statusOf(row, nowMs) };
+  const { ownerRole: role, ...record } = shown(row);
+  return {
+    ...record,
+    prefix: TOKEN_PREFIXES[row.kind],
+    owner: row.owner,
+    role,
+    status: statusOf(row, nowMs),
+  };
 }
 
 function statusOf(row: TokenRow, nowMs: number): ServiceTokenRecord['status'] {
@@ -190,21 +153,6 @@ function statusOf(row: TokenRow, nowMs: number): ServiceTokenRecord['status'] {
 /** @throws TypeError for a service token, which has no tenant to show. */
 export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
   if (row.tenant === null) throw new TypeError('a service token is not a push token');
-  return { ...shownOfRow(row), tenant: row.tenant };
-}
-
-/** The shown fields of a token of either kind. */
-function shownOfRow(row: TokenRow): Omit<PushTokenRecord, 'tenant'> {
-  return {
-    id: row.id,
-    name: row.name,
-    prefix: TOKEN_PREFIXES[row.kind],
-    last4: row.last4,
-    createdAt: toTimestamp(row.createdAtMs),
-    createdBy: row.createdBy,
-    expiresAt: toTimestamp(row.expiresAtMs),
-    lastUsedAt: row.lastUsedAtMs === null ? null : toTimestamp(row.lastUsedAtMs),
-    revokedAt: row.revokedAtMs === null ? null : toTimestamp(row.revokedAtMs),
-    etag: String(row.revision),
-  };
+  const { ownerRole: _, ...record } = shown(row);
+  return { ...record, prefix: TOKEN_PREFIXES[row.kind], tenant: row.tenant };
 }
