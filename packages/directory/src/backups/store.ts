@@ -1,33 +1,36 @@
 /** The list of backups in SQL. Their bytes are in the backup store. */
-import { cutPage, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { fromTimestamp, PlatformError } from '@freehold/contracts';
+import { defineTable, integer, nullable, type SqlDatabase, text, time } from '@freehold/store';
 import type { BackupRecord } from '../declarations/backups.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 
-interface BackupRow extends Omit<BackupRecord, 'at'> {
-  readonly atMs: number;
-}
+const backups = defineTable('backups', ['id'], {
+  id: text(),
+  kind: text<BackupRecord['kind']>(),
+  origin: text<BackupRecord['origin']>(),
+  tenant: nullable(text()),
+  scope: nullable(text()),
+  vertical: nullable(text()),
+  format: text<BackupRecord['format']>(),
+  bytes: integer(),
+  sha256: text(),
+  address: text(),
+  bookmark: nullable(text()),
+  atMs: time(),
+});
 
-const COLUMNS =
-  'id, kind, origin, tenant, scope, vertical, format, bytes, sha256, address, bookmark, at AS atMs';
+const insert = backups.saving();
+const backupOfRow = backups.recording<BackupRecord>();
+export const forgetBackup = backups.delete;
 
 /** Stores a backup; an existing one stays as it is. */
 export function saveBackup(db: SqlDatabase, backup: BackupRecord): void {
-  db.run(
-    `INSERT INTO backups (id, kind, origin, tenant, scope, vertical, format, bytes, sha256, address, bookmark, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-    ...[backup.id, backup.kind, backup.origin, backup.tenant, backup.scope, backup.vertical, backup.format],
-    ...[backup.bytes, backup.sha256, backup.address, backup.bookmark, Date.parse(backup.at)],
-  );
-}
-
-export function forgetBackup(db: SqlDatabase, id: string): void {
-  db.run('DELETE FROM backups WHERE id = ?', id);
+  insert(db, { ...backup, atMs: fromTimestamp(backup.at) });
 }
 
 /** The record of a backup, or null. */
 export function loadBackup(db: SqlDatabase, id: string): BackupRecord | null {
-  const row = db.get<BackupRow>(`SELECT ${COLUMNS} FROM backups WHERE id = ?`, id);
+  const row = backups.get(db, id);
   return row ? backupOfRow(row) : null;
 }
 
@@ -37,10 +40,9 @@ export function requireBackup(
   id: string,
   of: { readonly scope: string | null },
 ): BackupRecord {
-  const row = db.get<BackupRow>(`SELECT ${COLUMNS} FROM backups WHERE id = ? AND scope IS ?`, id, of.scope);
-  if (!row)
-    throw new PlatformError('not_found', 'There is no such backup here.', { reason: 'unknown_backup' });
-  return backupOfRow(row);
+  const backup = loadBackup(db, id);
+  if (backup?.scope === of.scope) return backup;
+  throw new PlatformError('not_found', 'There is no such backup here.', { reason: 'unknown_backup' });
 }
 
 export function countBackups(db: SqlDatabase, scope: string): number {
@@ -65,19 +67,10 @@ interface BackupFilter extends PageRequest {
 }
 
 /** Newest first: an id begins with the time at which it was made. */
-export function backupsPage(filter: BackupFilter): Statement {
-  const { scope, kind } = filter;
-  return pageStatement(
-    { select: `SELECT ${COLUMNS} FROM backups`, where: { scope, kind }, key: 'id', order: 'DESC' },
-    filter,
-  );
-}
-
-export function listBackups(db: SqlDatabase, filter: BackupFilter): Page<BackupRecord> {
-  const { sql, params } = backupsPage(filter);
-  return cutPage(db.all<BackupRow>(sql, ...params), filter.limit, (row) => row.id, backupOfRow);
-}
-
-function backupOfRow({ atMs, ...row }: BackupRow): BackupRecord {
-  return { ...row, at: toTimestamp(atMs) };
-}
+export const { statement: backupsPage, list: listBackups } = definePages({
+  from: backups,
+  where: ({ scope, kind }: BackupFilter) => ({ scope, kind }),
+  key: 'id',
+  order: 'DESC',
+  item: backupOfRow,
+});

@@ -1,7 +1,16 @@
 /** The list of the snapshots of a scope, in SQL. The vertical keeps their bytes. */
-import { cutPage, type Page, PlatformError, type SnapshotRecord, toTimestamp } from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { fromTimestamp, PlatformError, type SnapshotRecord } from '@freehold/contracts';
+import {
+  defineTable,
+  integer,
+  type Migration,
+  nullable,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 
 const snapshotsMigration: Migration = {
   version: 1,
@@ -23,41 +32,34 @@ const snapshotsMigration: Migration = {
 /** The set that the directory applies after its own. */
 export const snapshotMigrations = { name: 'snapshots', migrations: [snapshotsMigration] } as const;
 
-interface SnapshotRow {
-  readonly id: string;
-  readonly name: string | null;
-  readonly bytes: number;
-  readonly digest: string;
-  readonly bookmark: string | null;
-  readonly atMs: number;
-}
+const snapshots = defineTable('snapshots', ['scope', 'id'], {
+  scope: unread(text()),
+  id: text(),
+  name: nullable(text()),
+  bytes: integer(),
+  digest: text(),
+  bookmark: nullable(text()),
+  atMs: time(),
+});
+
+const insert = snapshots.saving();
+const snapshotOfRow = snapshots.recording<SnapshotRecord>();
 
 /** Saves a snapshot; one that is listed already stays as it is. */
 export function saveSnapshot(db: SqlDatabase, scope: string, snapshot: SnapshotRecord): void {
-  db.run(
-    `INSERT INTO snapshots (scope, id, name, bytes, digest, bookmark, at) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (scope, id) DO NOTHING`,
-    ...[scope, snapshot.id, snapshot.name, snapshot.bytes, snapshot.digest, snapshot.bookmark],
-    Date.parse(snapshot.at),
-  );
+  insert(db, { scope, ...snapshot, atMs: fromTimestamp(snapshot.at) });
 }
 
 export function forgetSnapshot(db: SqlDatabase, scope: string, id: string): void {
-  db.run('DELETE FROM snapshots WHERE scope = ? AND id = ?', scope, id);
+  snapshots.delete(db, { scope, id });
 }
 
 /** Takes all snapshots of a scope off the list. */
-export function forgetSnapshots(db: SqlDatabase, scope: string): void {
-  db.run('DELETE FROM snapshots WHERE scope = ?', scope);
-}
+export const forgetSnapshots = snapshots.deleting('scope');
 
 /** @throws PlatformError `not_found`, reason `unknown_snapshot`, also for one of another scope. */
 export function requireSnapshot(db: SqlDatabase, scope: string, id: string): SnapshotRecord {
-  const row = db.get<SnapshotRow>(
-    'SELECT id, name, bytes, digest, bookmark, at AS atMs FROM snapshots WHERE scope = ? AND id = ?',
-    scope,
-    id,
-  );
+  const row = snapshots.get(db, { scope, id });
   if (!row)
     throw new PlatformError('not_found', 'This scope has no such snapshot.', { reason: 'unknown_snapshot' });
   return snapshotOfRow(row);
@@ -73,23 +75,10 @@ export interface SnapshotFilter extends PageRequest {
 }
 
 /** Newest first: an id begins with the time at which it was made. */
-export function snapshotsPage(filter: SnapshotFilter): Statement {
-  return pageStatement(
-    {
-      select: 'SELECT id, name, bytes, digest, bookmark, at AS atMs FROM snapshots',
-      where: { scope: filter.scope },
-      key: 'id',
-      order: 'DESC',
-    },
-    filter,
-  );
-}
-
-export function listSnapshots(db: SqlDatabase, filter: SnapshotFilter): Page<SnapshotRecord> {
-  const { sql, params } = snapshotsPage(filter);
-  return cutPage(db.all<SnapshotRow>(sql, ...params), filter.limit, (row) => row.id, snapshotOfRow);
-}
-
-function snapshotOfRow({ atMs, ...row }: SnapshotRow): SnapshotRecord {
-  return { ...row, at: toTimestamp(atMs) };
-}
+export const { statement: snapshotsPage, list: listSnapshots } = definePages({
+  from: snapshots,
+  where: ({ scope }: SnapshotFilter) => ({ scope }),
+  key: 'id',
+  order: 'DESC',
+  item: snapshotOfRow,
+});

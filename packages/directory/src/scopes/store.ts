@@ -1,15 +1,16 @@
 /** The scopes in SQL: the instances of verticals for tenants. */
+import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import {
-  cutPage,
-  type Page,
-  PlatformError,
-  type ScopeId,
-  type TenantId,
-  toTimestamp,
-} from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+  defineTable,
+  type Migration,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest, rowsOf } from '../lib/pages.ts';
 
 export const scopesMigration: Migration = {
   version: 2,
@@ -34,27 +35,33 @@ export const scopesMigration: Migration = {
   `,
 };
 
+const scopes = defineTable('scopes', ['id'], {
+  id: text<ScopeId>(),
+  tenant: text<TenantId>(),
+  slug: text(),
+  name: text(),
+  vertical: text(),
+  kind: text<ScopeRecord['kind']>(),
+  status: text<ScopeRecord['status']>(),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: revision(),
+});
+
 /** A scope with the version that it runs: one of its own, or that on prod (see `vertical-registry/`). */
-const SCOPES = `SELECT s.id, s.tenant, s.slug, s.name, s.vertical, s.kind, s.status, s.revision,
-  s.created_at AS createdAtMs, s.updated_at AS updatedAtMs, r.version, b.version IS NOT NULL AS bound
+const SCOPES = `SELECT ${scopes.columnsOf('s')}, r.version, b.version IS NOT NULL AS bound
   FROM scopes s LEFT JOIN verticals v ON v.slug = s.vertical LEFT JOIN scope_versions b ON b.scope = s.id
   LEFT JOIN vertical_versions r ON r.id = coalesce(b.version, v.serving)`;
 
-export interface ScopeRow {
-  readonly id: ScopeId;
-  readonly tenant: TenantId;
-  readonly slug: string;
-  readonly name: string;
-  readonly vertical: string;
-  readonly kind: ScopeRecord['kind'];
-  readonly status: ScopeRecord['status'];
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
+export type ScopeRow = RowOf<typeof scopes> & {
   readonly version: string | null;
   /** Whether the version is its own. */
   readonly bound: 0 | 1;
-}
+};
+
+const shown = scopes.recording<Omit<ScopeRecord, 'version' | 'bound'>>();
+export const insertScope: (db: SqlDatabase, row: ScopeRow) => void = scopes.insert;
+export const updateScopeStatus = scopes.updating('status', 'revision', 'updatedAtMs');
 
 /** A scope is always looked up with its tenant, so that another tenant's scope is not found. */
 export function loadScope(
@@ -68,36 +75,9 @@ export function loadScopeBySlug(db: SqlDatabase, tenant: string, slug: string): 
   return db.get<ScopeRow>(`${SCOPES} WHERE s.tenant = ? AND s.slug = ?`, tenant, slug);
 }
 
-export function insertScope(db: SqlDatabase, row: ScopeRow): void {
-  db.run(
-    `INSERT INTO scopes (id, tenant, slug, name, vertical, kind, status, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.tenant,
-    row.slug,
-    row.name,
-    row.vertical,
-    row.kind,
-    row.status,
-    row.revision,
-    row.createdAtMs,
-    row.updatedAtMs,
-  );
-}
-
 /** Removes a scope that was never active. The record of every other scope stays as a tombstone. */
 export function deleteScope(db: SqlDatabase, id: string): void {
   db.run("DELETE FROM scopes WHERE id = ? AND status = 'provisioning'", id);
-}
-
-export function updateScopeStatus(db: SqlDatabase, row: ScopeRow): void {
-  db.run(
-    'UPDATE scopes SET status = ?, revision = ?, updated_at = ? WHERE id = ?',
-    row.status,
-    row.revision,
-    row.updatedAtMs,
-    row.id,
-  );
 }
 
 export interface ScopeFilter extends PageRequest {
@@ -107,41 +87,21 @@ export interface ScopeFilter extends PageRequest {
   readonly version?: string | undefined;
 }
 
-export function scopesPage(filter: ScopeFilter): Statement {
-  const { tenant, vertical, status, version } = filter;
-  return pageStatement(
-    {
-      select: SCOPES,
-      where: { 's.tenant': tenant, 's.vertical': vertical, 's.status': status },
-      // IS instead of = keeps the planner on the index of scopes; with = it would begin at the versions, and sort.
-      and: version === undefined ? [] : [{ sql: 'r.version IS ?', params: [version] }],
-      key: 's.id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listScopes(db: SqlDatabase, filter: ScopeFilter): Page<ScopeRecord> {
-  const { sql, params } = scopesPage(filter);
-  return cutPage(db.all<ScopeRow>(sql, ...params), filter.limit, (row) => row.id, scopeOfRow);
-}
+export const { statement: scopesPage, list: listScopes } = definePages({
+  from: rowsOf<ScopeRow>(SCOPES),
+  where: ({ tenant, vertical, status }: ScopeFilter) => ({
+    's.tenant': tenant,
+    's.vertical': vertical,
+    's.status': status,
+  }),
+  // IS instead of = keeps the planner on the index of scopes; with = it would begin at the versions, and sort.
+  and: ({ version }) => (version === undefined ? [] : [{ sql: 'r.version IS ?', params: [version] }]),
+  key: 's.id',
+  item: scopeOfRow,
+});
 
 export function scopeOfRow(row: ScopeRow): ScopeRecord {
-  return {
-    id: row.id,
-    tenant: row.tenant,
-    slug: row.slug,
-    name: row.name,
-    vertical: row.vertical,
-    kind: row.kind,
-    status: row.status,
-    version: row.version,
-    bound: row.bound === 1,
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: String(row.revision),
-  };
+  return { ...shown(row), version: row.version, bound: row.bound === 1 };
 }
 
 /** A scope of a tenant; with `vertical`, only one that is bound to it. */
