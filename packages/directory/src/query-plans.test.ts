@@ -9,8 +9,7 @@ import { EPOCHS_SO_FAR, INTENT_OF_BACKUP } from './backups/restore-directory.ts'
 import { BACKED_UP_PAGE, DIRECTORY_TIMES, SCHEDULED_OF } from './backups/schedule.ts';
 import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/connection-record.ts';
-import { grantsPage } from './connections/grants.ts';
-import { CONNECTIONS_OF_SCOPE, connectionsPage, MAINTENANCE_PAGE } from './connections/store.ts';
+import { CONNECTIONS_OF_SCOPE, connectionsPage, grantsPage, MAINTENANCE_PAGE } from './connections/store.ts';
 import { entitlementsPage } from './entitlements/store.ts';
 import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';

@@ -2,19 +2,22 @@
  * Turns verified credentials into connections, and changes connections: the part that every way of connecting shares. Runs
  * inside the directory's transaction; the caller writes the admin-log row.
  */
+import { ID_PREFIXES, PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import {
-  cutPage,
-  ID_PREFIXES,
-  type Page,
-  PlatformError,
-  type ScopeId,
-  type TenantId,
-  toTimestamp,
-} from '@freehold/contracts';
-import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
+  computed,
+  defineTable,
+  integer,
+  nullable,
+  type SqlDatabase,
+  type SqlValue,
+  text,
+  time,
+  type UnitContext,
+  unread,
+} from '@freehold/store';
 import type { ConnectionActivityEntry, ConnectionReason } from '../declarations/connections.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import type { SealedCredential } from './credential.ts';
 import type { Account } from './provider-exchange.ts';
 import { type ConnectionRow, loadLiveConnection, saveConnection, saveCredential } from './store.ts';
@@ -84,7 +87,7 @@ export function fillSlot(
     accountKey,
     subjectRef: target.subjectRef,
     createdBy: target.by,
-    scopes: JSON.stringify(verified.scopes),
+    scopes: [...verified.scopes],
     state: 'active',
     reason: null,
     verifiedAtMs: nowMs,
@@ -124,7 +127,7 @@ export function targetOf(row: ConnectionRow): AuditEntry['target'] {
 /** Leaves out the account and its name: they may identify a person, and the log is kept for ever. */
 export function auditFields(row: ConnectionRow): NonNullable<AuditEntry['after']> {
   const { provider, subjectRef, createdBy, scopes, state, reason } = row;
-  return { provider, subjectRef, createdBy, scopes: JSON.parse(scopes), state, reason };
+  return { provider, subjectRef, createdBy, scopes, state, reason };
 }
 
 /** @throws PlatformError `invalid_transition`, reason `connection_disconnected`. */
@@ -155,13 +158,15 @@ function isKnown(db: SqlDatabase, connection: string): boolean {
 /** The most entries of one connection: three weeks of hourly refreshes. */
 const ENTRIES_MAX = 500;
 
-interface ActivityRow {
-  readonly sequence: number;
-  readonly at: number;
-  readonly kind: ConnectionActivityEntry['kind'];
-  readonly reason: ConnectionReason | null;
-  readonly actor: string;
-}
+const activity = defineTable('connection_activity', ['sequence'], {
+  sequence: computed('sequence', integer()),
+  connection: unread(text()),
+  atMs: time(),
+  kind: text<ConnectionActivityEntry['kind']>(),
+  reason: nullable(text<ConnectionReason>()),
+  by: text('actor'),
+});
+const shownActivity = activity.recording<ConnectionActivityEntry & { sequence: number }>();
 
 interface NewActivity {
   readonly connection: string;
@@ -172,10 +177,7 @@ interface NewActivity {
 
 /** Appends to the connection's activity, which is for operators; the evidence is the admin log. */
 export function note({ db, now }: UnitContext, entry: NewActivity): void {
-  db.run(
-    'INSERT INTO connection_activity (connection, at, kind, reason, actor) VALUES (?, ?, ?, ?, ?)',
-    ...[entry.connection, now(), entry.kind, entry.reason ?? null, entry.by],
-  );
+  activity.insert(db, { ...entry, atMs: now(), reason: entry.reason ?? null });
   db.run(
     `DELETE FROM connection_activity WHERE connection = ?1 AND sequence <=
        (SELECT sequence FROM connection_activity WHERE connection = ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2)`,
@@ -186,28 +188,17 @@ export function note({ db, now }: UnitContext, entry: NewActivity): void {
 
 type ActivityFilter = PageRequest & { readonly connection: string };
 
-export function activityPage(filter: ActivityFilter): Statement {
-  return pageStatement(
-    {
-      select: 'SELECT sequence, at, kind, reason, actor FROM connection_activity',
-      where: { connection: filter.connection },
-      key: 'sequence',
-      numeric: true,
-      order: 'DESC',
-    },
-    filter,
-  );
-}
-
-export function listActivity(db: SqlDatabase, filter: ActivityFilter): Page<ConnectionActivityEntry> {
-  const { sql, params } = activityPage(filter);
-  return cutPage(
-    db.all<ActivityRow>(sql, ...params),
-    filter.limit,
-    (row) => String(row.sequence),
-    ({ at, kind, reason, actor }) => ({ at: toTimestamp(at), kind, reason, by: actor }),
-  );
-}
+export const { statement: activityPage, list: listActivity } = definePages({
+  from: activity,
+  where: ({ connection }: ActivityFilter) => ({ connection }),
+  key: 'sequence',
+  numeric: true,
+  order: 'DESC',
+  item: (row): ConnectionActivityEntry => {
+    const { sequence: _, ...entry } = shownActivity(row);
+    return entry;
+  },
+});
 
 type Row = Readonly<Record<string, SqlValue>>;
 

@@ -8,11 +8,12 @@ import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { delegated, planned } from '../lib/handlers.ts';
 import { auditFields, note, takeStep, targetOf } from './connection-record.ts';
-import { deleteGrants, grantsOf } from './grants.ts';
 import type { OAuthProvider } from './providers.ts';
 import {
   connectionOfRow,
+  deleteGrants,
   destroyCredential,
+  grantsOf,
   loadCredential,
   requireConnection,
   saveConnection,

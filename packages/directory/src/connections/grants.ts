@@ -1,38 +1,36 @@
 /** Grants of connections: in which scopes a connection may act, and with which permissions. */
 import {
   connectorGrantResponse,
-  cutPage,
   entityRef,
-  type Page,
   PlatformError,
   pageOf,
   pageQuery,
   permissionKey,
-  type ScopeId,
   scopeId,
-  toTimestamp,
 } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import {
-  type ConnectionGrantRecord,
-  connectionGrantRecord,
-  ofConnection,
-  outsideProblems,
-  tag,
-} from '../declarations/connections.ts';
+import { connectionGrantRecord, ofConnection, outsideProblems, tag } from '../declarations/connections.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type CallOf, change, delegated, read } from '../lib/handlers.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { askScope } from '../verticals/client.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import { note, targetOf } from './connection-record.ts';
-import { type ConnectionRow, requireConnection, saveConnection } from './store.ts';
+import {
+  type ConnectionRow,
+  deleteGrantsIn,
+  grantOfRow,
+  hasGrantIn,
+  listGrants,
+  requireConnection,
+  saveConnection,
+  saveGrant,
+} from './store.ts';
 import type { ConnectionDeps } from './token-keeper.ts';
 
 export const connectionGrantsList = adminOperation({
@@ -202,97 +200,10 @@ export const removeGrants = /* @__PURE__ */ change(
     const row = requireConnection(db, params);
     requireMatch(ifMatch, String(row.revision));
     if (!hasGrantIn(db, row.id, query.scope)) return { audit: null };
-    db.run('DELETE FROM connection_grants WHERE connection = ? AND scope = ?', row.id, query.scope);
+    deleteGrantsIn(db, row.id, query.scope);
     saveConnection(db, { ...row, revision, updatedAtMs: context.now() });
     note(context, { connection: row.id, kind: 'shut_out', by: actor.id });
     const target = { ...targetOf(row), scope: query.scope };
     return { audit: { target, before: null, after: { acts: false } } };
   },
 );
-
-interface GrantRow {
-  readonly id: string;
-  readonly connection: string;
-  readonly scope: ScopeId;
-  readonly permission: string;
-  /** Both empty: the grant is not narrowed to one record. */
-  readonly entityType: string;
-  readonly entityId: string;
-  readonly grantedBy: string;
-  readonly grantedAtMs: number;
-}
-
-const COLUMNS = `id, connection, scope, permission, entity_type AS entityType, entity_id AS entityId,
-  granted_by AS grantedBy, granted_at AS grantedAtMs`;
-
-/** Saves a grant and answers it; one that is there already stays as it is. */
-function saveGrant(db: SqlDatabase, row: GrantRow): GrantRow {
-  db.run(
-    `INSERT INTO connection_grants (id, connection, scope, permission, entity_type, entity_id, granted_by, granted_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (connection, scope, permission, entity_type, entity_id) DO NOTHING`,
-    ...[row.id, row.connection, row.scope, row.permission, row.entityType, row.entityId],
-    ...[row.grantedBy, row.grantedAtMs],
-  );
-  const saved = db.get<GrantRow>(
-    `SELECT ${COLUMNS} FROM connection_grants
-     WHERE connection = ? AND scope = ? AND permission = ? AND entity_type = ? AND entity_id = ?`,
-    ...[row.connection, row.scope, row.permission, row.entityType, row.entityId],
-  );
-  if (!saved) throw new TypeError('a grant was saved and is not there');
-  return saved;
-}
-
-/** Whether a connection may act in a scope at all; the scope's own permissions decide with what. */
-export function hasGrantIn(db: SqlDatabase, connection: string, scope: string): boolean {
-  const found = db.get(
-    'SELECT 1 FROM connection_grants WHERE connection = ? AND scope = ? LIMIT 1',
-    connection,
-    scope,
-  );
-  return found !== undefined;
-}
-
-/** The scopes in which a connection may act, with the number of its grants. */
-export function grantsOf(db: SqlDatabase, connection: string): { scope: ScopeId; n: number }[] {
-  return db.all<{ scope: ScopeId; n: number }>(
-    'SELECT scope, count(*) AS n FROM connection_grants WHERE connection = ? GROUP BY scope ORDER BY scope',
-    connection,
-  );
-}
-
-export function deleteGrants(db: SqlDatabase, connection: string): void {
-  db.run('DELETE FROM connection_grants WHERE connection = ?', connection);
-}
-
-type GrantFilter = PageRequest & { readonly connection: string };
-
-export function grantsPage(filter: GrantFilter): Statement {
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM connection_grants`,
-      where: { connection: filter.connection },
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-function listGrants(db: SqlDatabase, filter: GrantFilter): Page<ConnectionGrantRecord> {
-  const { sql, params } = grantsPage(filter);
-  return cutPage(db.all<GrantRow>(sql, ...params), filter.limit, (row) => row.id, grantOfRow);
-}
-
-function grantOfRow(row: GrantRow): ConnectionGrantRecord {
-  return {
-    id: row.id,
-    connection: row.connection,
-    scope: row.scope,
-    subject: `connection:${row.connection}`,
-    permission: row.permission,
-    entity: row.entityType === '' ? null : { type: row.entityType, id: row.entityId },
-    grantedBy: row.grantedBy,
-    grantedAt: toTimestamp(row.grantedAtMs),
-  };
-}

@@ -101,7 +101,7 @@ export function makeConnectionCalls(deps: ConnectionDeps, keeper: TokenKeeper): 
 
   const checkToken = async (loaded: Loaded, provider: OAuthProvider, options: RefreshOptions) => {
     const { identity } = provider;
-    const refreshable = loaded.credential.refreshable === 1;
+    const { refreshable } = loaded.credential;
     if (!identity && !refreshable)
       throw new PlatformError('unsupported', 'This provider offers nothing to verify a credential with.', {
         reason: 'not_verifiable',

@@ -12,13 +12,13 @@ import { loadScope } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';
 import { auditFields, note, takeStep, targetOf } from './connection-record.ts';
 import type { SealedCredential } from './credential.ts';
-import { hasGrantIn } from './grants.ts';
 import type { ConnectionCalls } from './host-admin-connections.ts';
 import { ProviderFailure } from './provider-exchange.ts';
 import {
   type ConnectionRef,
   type ConnectionRow,
   type CredentialRow,
+  hasGrantIn,
   loadCredential,
   type MaintenanceRow,
   replaceSeal,
@@ -130,7 +130,7 @@ export function endRefresh(
     return { generation, head: becomeBroken(context, connection, end.reason, requestId) };
   saveCredential(db, connection.id, end.credential, context.now());
   note(context, { connection: connection.id, kind: 'refreshed', by: PLATFORM.id });
-  const scopes = end.scopes === null ? connection.scopes : JSON.stringify(end.scopes);
+  const scopes = end.scopes === null ? connection.scopes : [...end.scopes];
   return { generation: generation + 1, head: becomeActive(context, { ...connection, scopes }, requestId) };
 }
 

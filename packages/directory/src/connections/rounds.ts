@@ -7,7 +7,15 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
+import {
+  defineTable,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+  type UnitContext,
+} from '@freehold/store';
 import { z } from 'zod';
 import { loadHostname } from '../hostnames/store.ts';
 import { requireActiveScope, requireScope } from '../scopes/store.ts';
@@ -153,42 +161,39 @@ function ticketKey({ db, random }: UnitContext): Uint8Array {
   return value;
 }
 
-/** One consent between the person's start and the provider's answer. */
-export interface RoundRow extends TicketClaims {
+/** One consent between the person's start and the provider's answer: the claims of its ticket, and its end. */
+const rounds = defineTable('connect_rounds', ['id'], {
+  id: text(),
   /** SHA-256 of the `state` that the provider is to bring back. */
-  readonly stateHash: string;
+  stateHash: text(),
+  tenant: text(),
+  scope: text(),
+  vertical: text(),
+  provider: text(),
+  createdBy: text(),
+  subjectRef: text(),
+  returnUrl: text(),
+  expiresAtMs: time(),
   /** Null until the provider answered. */
-  readonly endedAtMs: number | null;
-}
+  endedAtMs: nullable(time()),
+});
+type RoundRow = RowOf<typeof rounds>;
 
 /** Ended rounds are remembered for this long, to tell a repeated answer from an unknown one. */
 const REMEMBERED_MS = 24 * 60 * 60 * 1000;
 /** The most old rounds that one start deletes, so that no start pays for many. */
 const CLEARED_PER_START = 16;
 
-const COLUMNS = `id, state_hash AS stateHash, tenant, scope, vertical, provider, created_by AS createdBy,
-  subject_ref AS subjectRef, return_url AS returnUrl, expires_at AS expiresAtMs, ended_at AS endedAtMs`;
+const loadRound = rounds.finding('stateHash');
+const insertRound = rounds.insert;
+const updateEnd = rounds.updating('endedAtMs');
 
-export function loadRound(db: SqlDatabase, stateHash: string): RoundRow | undefined {
-  return db.get<RoundRow>(`SELECT ${COLUMNS} FROM connect_rounds WHERE state_hash = ?`, stateHash);
-}
-
-export function isUsedTicket(db: SqlDatabase, id: string): boolean {
-  return db.get('SELECT 1 FROM connect_rounds WHERE id = ?', id) !== undefined;
-}
-
-function insertRound(db: SqlDatabase, row: RoundRow): void {
-  db.run(
-    `INSERT INTO connect_rounds (id, state_hash, tenant, scope, vertical, provider, created_by, subject_ref, return_url,
-       expires_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.id, row.stateHash, row.tenant, row.scope, row.vertical, row.provider, row.createdBy],
-    ...[row.subjectRef, row.returnUrl, row.expiresAtMs, row.endedAtMs],
-  );
+function isUsedTicket(db: SqlDatabase, id: string): boolean {
+  return rounds.get(db, id) !== undefined;
 }
 
 function endRound(db: SqlDatabase, id: string, nowMs: number): void {
-  db.run('UPDATE connect_rounds SET ended_at = ? WHERE id = ?', nowMs, id);
+  updateEnd(db, { id, endedAtMs: nowMs });
 }
 
 function clearOldRounds(db: SqlDatabase, nowMs: number): void {

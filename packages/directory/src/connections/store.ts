@@ -1,46 +1,55 @@
 /** The connections and their sealed credentials in SQL. */
+import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import {
-  cutPage,
-  type Page,
-  PlatformError,
-  type ScopeId,
-  type TenantId,
-  toTimestamp,
-} from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+  boolean,
+  defineTable,
+  hidden,
+  integer,
+  json,
+  nullable,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type {
   ConnectionCredentialRecord,
+  ConnectionGrantRecord,
   ConnectionReason,
   ConnectionRecord,
 } from '../declarations/connections.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import { type SealedCredential, sealKeyOf } from './credential.ts';
 import type { Disconnecting } from './disconnect.ts';
 
-export interface ConnectionRow {
-  readonly id: string;
-  readonly tenant: TenantId;
-  readonly scope: ScopeId;
-  readonly vertical: string;
-  readonly provider: string;
-  readonly account: string | null;
-  readonly accountName: string | null;
-  readonly accountKey: string;
-  readonly subjectRef: string;
-  readonly createdBy: string;
-  /** A JSON list. */
-  readonly scopes: string;
-  readonly state: ConnectionRecord['state'];
-  readonly reason: ConnectionReason | null;
-  readonly verifiedAtMs: number;
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
+const connections = defineTable('connections', ['id'], {
+  id: text(),
+  tenant: text<TenantId>(),
+  scope: text<ScopeId>(),
+  vertical: text(),
+  provider: text(),
+  account: nullable(text()),
+  accountName: nullable(text()),
+  accountKey: hidden(text()),
+  subjectRef: text(),
+  createdBy: text(),
+  scopes: json<string[]>(),
+  state: text<ConnectionRecord['state']>(),
+  reason: nullable(text<ConnectionReason>()),
+  verifiedAtMs: time(),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: revision(),
+});
+export type ConnectionRow = RowOf<typeof connections>;
 
-const COLUMNS = `id, tenant, scope, vertical, provider, account, account_name AS accountName,
-  account_key AS accountKey, subject_ref AS subjectRef, created_by AS createdBy, scopes, state, reason,
-  verified_at AS verifiedAtMs, revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
+const ofTenant = connections.finding('id', 'tenant');
+export const saveConnection = connections.saving(
+  ...(['account', 'accountName', 'accountKey', 'subjectRef', 'createdBy', 'scopes', 'state'] as const),
+  ...(['reason', 'verifiedAtMs', 'revision', 'updatedAtMs'] as const),
+);
+export const connectionOfRow = connections.recording<ConnectionRecord>();
 
 /** Which connection of which tenant. */
 export interface ConnectionRef {
@@ -50,11 +59,7 @@ export interface ConnectionRef {
 
 /** @throws PlatformError `not_found`, also for a connection of another tenant. */
 export function requireConnection(db: SqlDatabase, { tenant, connection }: ConnectionRef): ConnectionRow {
-  const row = db.get<ConnectionRow>(
-    `SELECT ${COLUMNS} FROM connections WHERE id = ? AND tenant = ?`,
-    connection,
-    tenant,
-  );
+  const row = ofTenant(db, { id: connection, tenant });
   if (row) return row;
   throw new PlatformError('not_found', 'This tenant has no such connection.', {
     reason: 'unknown_connection',
@@ -66,49 +71,37 @@ type LiveKey = Pick<ConnectionRow, 'vertical' | 'provider' | 'accountKey'> & {
   readonly tenant: string;
 };
 
+const LIVE = `${connections.select}
+  WHERE tenant = ? AND vertical = ? AND provider = ? AND account_key = ? AND state <> 'disconnected'`;
+
 export function loadLiveConnection(db: SqlDatabase, key: LiveKey): ConnectionRow | undefined {
-  return db.get<ConnectionRow>(
-    `SELECT ${COLUMNS} FROM connections
-     WHERE tenant = ? AND vertical = ? AND provider = ? AND account_key = ? AND state <> 'disconnected'`,
-    key.tenant,
-    key.vertical,
-    key.provider,
-    key.accountKey,
-  );
+  return connections.first(db, LIVE, key.tenant, key.vertical, key.provider, key.accountKey);
 }
 
-export function saveConnection(db: SqlDatabase, row: ConnectionRow): void {
-  db.run(
-    `INSERT INTO connections (id, tenant, scope, vertical, provider, account, account_name, account_key, subject_ref,
-       created_by, scopes, state, reason, verified_at, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET account = excluded.account, account_name = excluded.account_name,
-       account_key = excluded.account_key, subject_ref = excluded.subject_ref, created_by = excluded.created_by,
-       scopes = excluded.scopes, state = excluded.state, reason = excluded.reason,
-       verified_at = excluded.verified_at, revision = excluded.revision, updated_at = excluded.updated_at`,
-    ...[row.id, row.tenant, row.scope, row.vertical, row.provider, row.account, row.accountName],
-    ...[row.accountKey, row.subjectRef, row.createdBy, row.scopes, row.state, row.reason, row.verifiedAtMs],
-    ...[row.revision, row.createdAtMs, row.updatedAtMs],
-  );
-}
-
-export interface CredentialRow extends Omit<SealedCredential, 'refreshable'> {
-  /** 0 or 1. */
-  readonly refreshable: number;
-  readonly loadedAtMs: number;
-  readonly generation: number;
+const credentials = defineTable('connection_credentials', ['connection'], {
+  connection: text(),
+  kind: text<SealedCredential['kind']>(),
+  sealed: hidden(text()),
+  fingerprint: text(),
+  refreshable: boolean(),
+  loadedAtMs: time(),
+  expiresAtMs: nullable(time()),
+  generation: hidden(integer()),
   /** The end of a refresh's lease; 0 without one. */
-  readonly refreshingUntilMs: number;
-}
+  refreshingUntilMs: hidden(time()),
+});
+export type CredentialRow = RowOf<typeof credentials>;
 
-export function loadCredential(db: SqlDatabase, connection: string): CredentialRow | undefined {
-  return db.get<CredentialRow>(
-    `SELECT kind, sealed, fingerprint, refreshable, expires_at AS expiresAtMs, loaded_at AS loadedAtMs, generation,
-       refreshing_until AS refreshingUntilMs
-     FROM connection_credentials WHERE connection = ?`,
-    connection,
-  );
-}
+export const loadCredential = credentials.get;
+export const destroyCredential = credentials.delete;
+const shownCredential = credentials.recording<Omit<ConnectionCredentialRecord, 'sealKey' | 'scopes'>>();
+const replaceCredential = credentials.inserting(
+  `ON CONFLICT (connection) DO UPDATE SET kind = excluded.kind, sealed = excluded.sealed,
+     fingerprint = excluded.fingerprint, refreshable = excluded.refreshable, expires_at = excluded.expires_at,
+     loaded_at = excluded.loaded_at, generation = generation + 1, refreshing_until = 0`,
+);
+const updateRefreshing = credentials.updating('refreshingUntilMs');
+const updateSeal = credentials.updating('sealed');
 
 /** Loads a credential in place of the one before, if there was one. */
 export function saveCredential(
@@ -117,29 +110,17 @@ export function saveCredential(
   credential: SealedCredential,
   nowMs: number,
 ): void {
-  const { kind, sealed, fingerprint, refreshable, expiresAtMs } = credential;
-  db.run(
-    `INSERT INTO connection_credentials (connection, kind, sealed, fingerprint, refreshable, expires_at, loaded_at,
-       generation, refreshing_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0)
-     ON CONFLICT (connection) DO UPDATE SET kind = excluded.kind, sealed = excluded.sealed,
-       fingerprint = excluded.fingerprint, refreshable = excluded.refreshable, expires_at = excluded.expires_at,
-       loaded_at = excluded.loaded_at, generation = generation + 1, refreshing_until = 0`,
-    ...[connection, kind, sealed, fingerprint, refreshable ? 1 : 0, expiresAtMs, nowMs],
-  );
+  const first = { generation: 1, refreshingUntilMs: 0 };
+  replaceCredential(db, { ...credential, ...first, connection, loadedAtMs: nowMs });
 }
 
 export function setRefreshing(db: SqlDatabase, connection: string, untilMs: number): void {
-  db.run('UPDATE connection_credentials SET refreshing_until = ? WHERE connection = ?', untilMs, connection);
+  updateRefreshing(db, { connection, refreshingUntilMs: untilMs });
 }
 
 /** Stores the same credential under another key. */
 export function replaceSeal(db: SqlDatabase, connection: string, sealed: string): void {
-  db.run('UPDATE connection_credentials SET sealed = ? WHERE connection = ?', sealed, connection);
-}
-
-export function destroyCredential(db: SqlDatabase, connection: string): void {
-  db.run('DELETE FROM connection_credentials WHERE connection = ?', connection);
+  updateSeal(db, { connection, sealed });
 }
 
 interface ConnectionFilter extends PageRequest {
@@ -148,70 +129,23 @@ interface ConnectionFilter extends PageRequest {
   readonly state?: string | undefined;
 }
 
-export function connectionsPage(filter: ConnectionFilter): Statement {
-  const { tenant, scope, state } = filter;
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM connections`,
-      where: { tenant, scope, state },
-      key: 'id',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listConnections(db: SqlDatabase, filter: ConnectionFilter): Page<ConnectionRecord> {
-  const { sql, params } = connectionsPage(filter);
-  return cutPage(db.all<ConnectionRow>(sql, ...params), filter.limit, (row) => row.id, connectionOfRow);
-}
-
-export function connectionOfRow(row: ConnectionRow): ConnectionRecord {
-  return {
-    id: row.id,
-    tenant: row.tenant,
-    scope: row.scope,
-    vertical: row.vertical,
-    provider: row.provider,
-    account: row.account,
-    accountName: row.accountName,
-    subjectRef: row.subjectRef,
-    createdBy: row.createdBy,
-    scopes: JSON.parse(row.scopes),
-    state: row.state,
-    reason: row.reason,
-    verifiedAt: toTimestamp(row.verifiedAtMs),
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: String(row.revision),
-  };
-}
+export const { statement: connectionsPage, list: listConnections } = definePages({
+  from: connections,
+  where: ({ tenant, scope, state }: ConnectionFilter) => ({ tenant, scope, state }),
+  key: 'id',
+  item: connectionOfRow,
+});
 
 export function credentialOfRow(row: ConnectionRow, credential: CredentialRow): ConnectionCredentialRecord {
-  return {
-    connection: row.id,
-    kind: credential.kind,
-    fingerprint: credential.fingerprint,
-    sealKey: sealKeyOf(credential.sealed),
-    scopes: JSON.parse(row.scopes),
-    loadedAt: toTimestamp(credential.loadedAtMs),
-    expiresAt: credential.expiresAtMs === null ? null : toTimestamp(credential.expiresAtMs),
-    refreshable: credential.refreshable === 1,
-  };
+  return { ...shownCredential(credential), sealKey: sealKeyOf(credential.sealed), scopes: [...row.scopes] };
 }
 
 /** A row of the sweep. */
-export interface MaintenanceRow
-  extends Pick<
-    ConnectionRow,
-    'id' | 'tenant' | 'scope' | 'vertical' | 'provider' | 'state' | 'verifiedAtMs'
-  > {
-  readonly kind: SealedCredential['kind'];
-  readonly sealed: string;
-  readonly refreshable: number;
-  readonly expiresAtMs: number | null;
-  readonly generation: number;
-}
+export type MaintenanceRow = Pick<
+  ConnectionRow,
+  'id' | 'tenant' | 'scope' | 'vertical' | 'provider' | 'state' | 'verifiedAtMs'
+> &
+  Pick<CredentialRow, 'kind' | 'sealed' | 'expiresAtMs' | 'generation'> & { readonly refreshable: 0 | 1 };
 
 export const MAINTENANCE_PAGE = `SELECT c.id, c.tenant, c.scope, c.vertical, c.provider, c.state,
      c.verified_at AS verifiedAtMs, k.kind, k.sealed, k.refreshable, k.expires_at AS expiresAtMs, k.generation
@@ -269,4 +203,73 @@ export function moveConnection(
      WHERE id = ?4`,
     ...[to, revision, nowMs, connection],
   );
+}
+
+/** Where connections may act. */
+const grants = defineTable('connection_grants', ['id'], {
+  id: text(),
+  connection: text(),
+  scope: text<ScopeId>(),
+  permission: text(),
+  /** Both empty: the grant is not narrowed to one record. */
+  entityType: hidden(text()),
+  entityId: hidden(text()),
+  grantedBy: text(),
+  grantedAtMs: time(),
+});
+export type GrantRow = RowOf<typeof grants>;
+
+export const deleteGrants = grants.deleting('connection');
+const insertGrant = grants.inserting(
+  'ON CONFLICT (connection, scope, permission, entity_type, entity_id) DO NOTHING',
+);
+const findSameGrant = grants.finding('connection', 'scope', 'permission', 'entityType', 'entityId');
+const deleteGrantsInScope = grants.deleting('connection', 'scope');
+const shownGrant = grants.recording<Omit<ConnectionGrantRecord, 'subject' | 'entity'>>();
+
+/** Saves a grant and answers it; one that is there already stays as it is. */
+export function saveGrant(db: SqlDatabase, row: GrantRow): GrantRow {
+  insertGrant(db, row);
+  const saved = findSameGrant(db, row);
+  if (!saved) throw new TypeError('a grant was saved and is not there');
+  return saved;
+}
+
+/** Whether a connection may act in a scope at all; the scope's own permissions decide with what. */
+export function hasGrantIn(db: SqlDatabase, connection: string, scope: string): boolean {
+  const found = db.get(
+    'SELECT 1 FROM connection_grants WHERE connection = ? AND scope = ? LIMIT 1',
+    connection,
+    scope,
+  );
+  return found !== undefined;
+}
+
+/** The scopes in which a connection may act, with the number of its grants. */
+export function grantsOf(db: SqlDatabase, connection: string): { scope: ScopeId; n: number }[] {
+  return db.all<{ scope: ScopeId; n: number }>(
+    'SELECT scope, count(*) AS n FROM connection_grants WHERE connection = ? GROUP BY scope ORDER BY scope',
+    connection,
+  );
+}
+
+export function deleteGrantsIn(db: SqlDatabase, connection: string, scope: string): void {
+  deleteGrantsInScope(db, { connection, scope });
+}
+
+type GrantFilter = PageRequest & { readonly connection: string };
+
+export const { statement: grantsPage, list: listGrants } = definePages({
+  from: grants,
+  where: ({ connection }: GrantFilter) => ({ connection }),
+  key: 'id',
+  item: grantOfRow,
+});
+
+export function grantOfRow(row: GrantRow): ConnectionGrantRecord {
+  return {
+    ...shownGrant(row),
+    subject: `connection:${row.connection}`,
+    entity: row.entityType === '' ? null : { type: row.entityType, id: row.entityId },
+  };
 }

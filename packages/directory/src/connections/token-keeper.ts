@@ -128,7 +128,7 @@ export function makeTokenKeeper(deps: ConnectionDeps): TokenKeeper {
     const { expiresAtMs } = credential;
     if (expiresAtMs === null || expiresAtMs - now() > REFRESH_BEFORE_MS) return present();
     const works = expiresAtMs > now();
-    if (credential.refreshable === 0) {
+    if (!credential.refreshable) {
       if (works) return present();
       throw new ProviderFailure('refused', 'The access token has expired and cannot be refreshed.');
     }
@@ -211,7 +211,7 @@ function isRefusedGrant(error: unknown): boolean {
 
 /** Whether the token has expired and cannot be refreshed. */
 function isExpiry({ credential }: Loaded, error: unknown): boolean {
-  return credential.refreshable === 0 && isRefusedGrant(error);
+  return !credential.refreshable && isRefusedGrant(error);
 }
 
 function busy(): PlatformError {

@@ -1,16 +1,19 @@
 /** The claims on host names in SQL. A name may be claimed by several tenants; at most one of them holds it. */
+import { PlatformError, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
 import {
-  cutPage,
-  type Page,
-  PlatformError,
-  type ScopeId,
-  type TenantId,
-  toTimestamp,
-} from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+  defineTable,
+  hidden,
+  type Migration,
+  nullable,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { HostnameReason } from '../declarations/hostnames.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import { challengeBody, challengeOf } from './challenge.ts';
 import { rememberHolder } from './hostname-history.ts';
 
@@ -35,47 +38,49 @@ export const hostnamesMigration: Migration = {
   `,
 };
 
-const COLUMNS = `claim, hostname, tenant, scope, surface, status, method, token, verified_at AS verifiedAtMs,
-  checked_at AS checkedAtMs, reason, missing_since AS missingSinceMs, revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
-
-export interface HostnameRow {
+const hostnames = defineTable('hostnames', ['claim'], {
   /** The name, a space, the tenant. */
-  readonly claim: string;
-  readonly hostname: string;
-  readonly tenant: TenantId;
-  readonly scope: ScopeId;
-  readonly surface: string;
-  readonly status: HostnameRecord['status'];
-  readonly method: HostnameRecord['verification']['method'];
-  readonly token: string;
-  readonly verifiedAtMs: number | null;
-  readonly checkedAtMs: number | null;
-  readonly reason: HostnameReason | null;
-  readonly missingSinceMs: number | null;
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
+  claim: hidden(text()),
+  hostname: text(),
+  tenant: text<TenantId>(),
+  scope: text<ScopeId>(),
+  surface: text(),
+  status: text<HostnameRecord['status']>(),
+  method: hidden(nullable(text<NonNullable<HostnameRecord['verification']['method']>>())),
+  token: hidden(text()),
+  verifiedAtMs: hidden(nullable(time())),
+  checkedAtMs: hidden(nullable(time())),
+  reason: hidden(nullable(text<HostnameReason>())),
+  missingSinceMs: hidden(nullable(time())),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: revision(),
+});
+export type HostnameRow = RowOf<typeof hostnames>;
+
+const save = hostnames.saving(
+  ...(['status', 'method', 'verifiedAtMs', 'checkedAtMs', 'reason', 'missingSinceMs'] as const),
+  ...(['revision', 'updatedAtMs'] as const),
+);
+const shown = hostnames.recording<Omit<HostnameRecord, 'verification'>>();
+export const deleteHostname = hostnames.delete;
+
+const HOLDER = `${hostnames.select} WHERE hostname = ? AND status IN ('active', 'disabled')`;
+const CLAIMS = `${hostnames.select} WHERE hostname = ? ORDER BY created_at, claim`;
 
 /** The claim that holds a name, switched on or off; undefined while none does. */
 export function loadHostname(db: SqlDatabase, hostname: string): HostnameRow | undefined {
-  return db.get<HostnameRow>(
-    `SELECT ${COLUMNS} FROM hostnames WHERE hostname = ? AND status IN ('active', 'disabled')`,
-    hostname,
-  );
+  return hostnames.first(db, HOLDER, hostname);
 }
 
 /** One tenant's claim on a name. */
 export function loadClaim(db: SqlDatabase, hostname: string, tenant: string): HostnameRow | undefined {
-  return db.get<HostnameRow>(`SELECT ${COLUMNS} FROM hostnames WHERE claim = ?`, `${hostname} ${tenant}`);
+  return hostnames.get(db, `${hostname} ${tenant}`);
 }
 
 /** Every claim on a name, the oldest first. */
 export function loadClaims(db: SqlDatabase, hostname: string): HostnameRow[] {
-  return db.all<HostnameRow>(
-    `SELECT ${COLUMNS} FROM hostnames WHERE hostname = ? ORDER BY created_at, claim`,
-    hostname,
-  );
+  return hostnames.all(db, CLAIMS, hostname);
 }
 
 /** The name at which a scope's application is reached: of its active `app` names the one bound first, or null. */
@@ -103,22 +108,8 @@ export function loadChallengeBody(
 
 /** Saves a claim, and remembers the holder of an active one. */
 export function saveHostname(db: SqlDatabase, row: HostnameRow): void {
-  db.run(
-    `INSERT INTO hostnames (claim, hostname, tenant, scope, surface, status, method, token, verified_at, checked_at,
-       reason, missing_since, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (claim) DO UPDATE SET status = excluded.status, method = excluded.method,
-       verified_at = excluded.verified_at, checked_at = excluded.checked_at, reason = excluded.reason,
-       missing_since = excluded.missing_since, revision = excluded.revision, updated_at = excluded.updated_at`,
-    ...[row.claim, row.hostname, row.tenant, row.scope, row.surface, row.status, row.method, row.token],
-    ...[row.verifiedAtMs, row.checkedAtMs, row.reason, row.missingSinceMs],
-    ...[row.revision, row.createdAtMs, row.updatedAtMs],
-  );
+  save(db, row);
   if (row.status === 'active') rememberHolder(db, { ...row, sinceMs: row.verifiedAtMs ?? row.updatedAtMs });
-}
-
-export function deleteHostname(db: SqlDatabase, claim: string): void {
-  db.run('DELETE FROM hostnames WHERE claim = ?', claim);
 }
 
 interface HostnameFilter extends PageRequest {
@@ -127,43 +118,27 @@ interface HostnameFilter extends PageRequest {
   readonly status?: string | undefined;
 }
 
-export function hostnamesPage(filter: HostnameFilter): Statement {
-  const { tenant, scope, status } = filter;
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM hostnames`,
-      where: { tenant, scope, status },
-      key: 'claim',
-      order: 'ASC',
-    },
-    filter,
-  );
-}
-
-export function listHostnames(db: SqlDatabase, filter: HostnameFilter): Page<HostnameRecord> {
-  const { sql, params } = hostnamesPage(filter);
-  return cutPage(db.all<HostnameRow>(sql, ...params), filter.limit, (row) => row.claim, hostnameOfRow);
-}
+export const { statement: hostnamesPage, list: listHostnames } = definePages({
+  from: hostnames,
+  where: ({ tenant, scope, status }: HostnameFilter) => ({ tenant, scope, status }),
+  key: 'claim',
+  item: hostnameOfRow,
+});
 
 /** Names in use whose proof can be looked for again, in the order of the claims. */
-export const RECHECK_PAGE = `SELECT ${COLUMNS} FROM hostnames WHERE status = 'active' AND claim > ?
-  ORDER BY claim LIMIT ?`;
+export const RECHECK_PAGE = `${hostnames.select} WHERE status = 'active' AND claim > ? ORDER BY claim LIMIT ?`;
 
 export function loadForRecheck(
   db: SqlDatabase,
   { after, limit }: { readonly after: string; readonly limit: number },
 ): HostnameRow[] {
-  return db.all<HostnameRow>(RECHECK_PAGE, after, limit);
+  return hostnames.all(db, RECHECK_PAGE, after, limit);
 }
 
 export function hostnameOfRow(row: HostnameRow): HostnameRecord {
   const at = (ms: number | null) => (ms === null ? null : toTimestamp(ms));
   return {
-    hostname: row.hostname,
-    tenant: row.tenant,
-    scope: row.scope,
-    surface: row.surface,
-    status: row.status,
+    ...shown(row),
     verification: {
       method: row.method,
       verifiedAt: at(row.verifiedAtMs),
@@ -172,9 +147,6 @@ export function hostnameOfRow(row: HostnameRow): HostnameRecord {
       missingSince: at(row.missingSinceMs),
       challenge: row.method === 'platform' ? null : challengeOf(row.hostname, row.token),
     },
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: String(row.revision),
   };
 }
 
