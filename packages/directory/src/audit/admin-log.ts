@@ -1,19 +1,21 @@
 /** The admin log in SQL: append-only by trigger, gapless by trigger, and read in keyset pages, newest first. */
 import { createHash } from 'node:crypto';
+import { canonicalJson, fromTimestamp, type ProblemCode, toTimestamp } from '@freehold/contracts';
 import {
-  canonicalJson,
-  cutPage,
-  fromTimestamp,
-  type Page,
-  type ProblemCode,
-  toTimestamp,
-} from '@freehold/contracts';
-import type { Migration, SqlDatabase, UnitContext } from '@freehold/store';
+  defineTable,
+  integer,
+  type Migration,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  type UnitContext,
+} from '@freehold/store';
 import type { Actor, AdminCall } from '../access/actors.ts';
 import { memberBehind } from '../access/admission.ts';
 import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import { REVOCATION_RULES } from '../revocations/rules.ts';
 import { recordRevocations } from '../revocations/store.ts';
 
@@ -66,31 +68,30 @@ export const adminLogMigration: Migration = {
   `,
 };
 
-const COLUMNS = `sequence, at, actor_kind AS actorKind, actor, actor_name AS actorName, token, request, action,
-  tenant, scope, vertical, other, before, after, outcome, intent, code, previous_hash AS previousHash, hash`;
-
+const entries = defineTable('admin_log', ['sequence'], {
+  sequence: integer(),
+  at: integer(),
+  actorKind: text(),
+  actor: text(),
+  actorName: text(),
+  token: nullable(text()),
+  request: text(),
+  action: text(),
+  tenant: nullable(text()),
+  scope: nullable(text()),
+  vertical: nullable(text()),
+  other: nullable(text()),
+  /** Canonical JSON, which the hash is of. */
+  before: nullable(text()),
+  after: nullable(text()),
+  outcome: text(),
+  intent: nullable(integer()),
+  code: nullable(text()),
+  previousHash: text(),
+  hash: text(),
+});
 /** A row as it is stored. */
-export interface AdminLogRow {
-  readonly sequence: number;
-  readonly at: number;
-  readonly actorKind: string;
-  readonly actor: string;
-  readonly actorName: string;
-  readonly token: string | null;
-  readonly request: string;
-  readonly action: string;
-  readonly tenant: string | null;
-  readonly scope: string | null;
-  readonly vertical: string | null;
-  readonly other: string | null;
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly outcome: string;
-  readonly intent: number | null;
-  readonly code: string | null;
-  readonly previousHash: string;
-  readonly hash: string;
-}
+export type AdminLogRow = RowOf<typeof entries>;
 
 /** The actor and the action of a row that is about to be written. */
 export interface AuditedCall {
@@ -153,55 +154,34 @@ export function appendAdminLog(context: UnitContext, call: AuditedCall, row: Aud
     previousHash: head?.hash ?? GENESIS_HASH,
   };
   const hash = hashOfEntry(unhashed);
-  db.run(
-    `INSERT INTO admin_log (sequence, at, actor_kind, actor, actor_name, token, request, action,
-       tenant, scope, vertical, other, before, after, outcome, intent, code, previous_hash, hash)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    unhashed.sequence,
-    at,
-    call.actor.kind,
-    call.actor.id,
-    call.actor.name,
-    call.token,
-    call.requestId,
-    call.action,
-    row.target.tenant,
-    row.target.scope,
-    row.target.vertical,
-    row.target.other,
-    row.before === null ? null : canonicalJson(row.before),
-    row.after === null ? null : canonicalJson(row.after),
-    unhashed.outcome,
-    unhashed.intent,
-    unhashed.code,
-    unhashed.previousHash,
-    hash,
-  );
+  const { sequence, outcome, intent, code, previousHash } = unhashed;
+  entries.insert(db, {
+    ...{ sequence, at, actorKind: call.actor.kind, actor: call.actor.id, actorName: call.actor.name },
+    ...{ token: call.token, request: call.requestId, action: call.action },
+    ...row.target,
+    before: row.before === null ? null : canonicalJson(row.before),
+    after: row.after === null ? null : canonicalJson(row.after),
+    ...{ outcome, intent, code, previousHash, hash },
+  });
   if (row.outcome === 'done' && Object.hasOwn(REVOCATION_RULES, call.action))
     recordRevocations(db, {
-      ...{ sequence: unhashed.sequence, at, action: call.action, ...row.target },
+      ...{ sequence, at, action: call.action, ...row.target },
       ...{ before: row.before ?? {}, after: row.after ?? {} },
     });
-  if (row.outcome === 'intent') db.run('INSERT INTO open_intents (sequence) VALUES (?)', unhashed.sequence);
+  if (row.outcome === 'intent') db.run('INSERT INTO open_intents (sequence) VALUES (?)', sequence);
   if (row.intent !== undefined) db.run('DELETE FROM open_intents WHERE sequence = ?', row.intent);
-  return { sequence: unhashed.sequence, hash };
+  return { sequence, hash };
 }
 
 /** The row with this sequence, or undefined. */
-export function loadAdminLogRow(db: SqlDatabase, sequence: number): AdminLogRow | undefined {
-  return db.get<AdminLogRow>(`SELECT ${COLUMNS} FROM admin_log WHERE sequence = ?`, sequence);
-}
+export const loadAdminLogRow = entries.get;
 
 /** Rows from a sequence on, oldest first, for verification. */
 export function adminLogSlice(
   db: SqlDatabase,
   { from, limit }: { readonly from: number; readonly limit: number },
 ): AdminLogRow[] {
-  return db.all<AdminLogRow>(
-    `SELECT ${COLUMNS} FROM admin_log WHERE sequence >= ? ORDER BY sequence LIMIT ?`,
-    from,
-    limit,
-  );
+  return entries.all(db, `${entries.select} WHERE sequence >= ? ORDER BY sequence LIMIT ?`, from, limit);
 }
 
 interface AdminLogFilter extends PageRequest {
@@ -212,31 +192,20 @@ interface AdminLogFilter extends PageRequest {
   readonly outcome?: AdminLogEntry['outcome'] | 'unsettled' | undefined;
 }
 
-export function adminLogPage(filter: AdminLogFilter): Statement {
-  const { tenant, scope, actor, action, outcome } = filter;
-  const unsettled = outcome === 'unsettled';
-  return pageStatement(
-    {
-      select: `SELECT ${COLUMNS} FROM admin_log`,
-      where: { tenant, scope, actor, action, outcome: unsettled ? undefined : outcome },
-      and: unsettled ? [{ sql: 'sequence IN (SELECT sequence FROM open_intents)', params: [] }] : [],
-      key: 'sequence',
-      numeric: true,
-      order: 'DESC',
-    },
-    filter,
-  );
-}
+const UNSETTLED = { sql: 'sequence IN (SELECT sequence FROM open_intents)', params: [] };
 
-export function listAdminLog(db: SqlDatabase, filter: AdminLogFilter): Page<AdminLogEntry> {
-  const { sql, params } = adminLogPage(filter);
-  return cutPage(
-    db.all<AdminLogRow>(sql, ...params),
-    filter.limit,
-    (row) => String(row.sequence),
-    entryOfRow,
-  );
-}
+export const { statement: adminLogPage, list: listAdminLog } = definePages({
+  from: entries,
+  where: ({ tenant, scope, actor, action, outcome }: AdminLogFilter) => ({
+    ...{ tenant, scope, actor, action },
+    outcome: outcome === 'unsettled' ? undefined : outcome,
+  }),
+  and: ({ outcome }) => (outcome === 'unsettled' ? [UNSETTLED] : []),
+  key: 'sequence',
+  numeric: true,
+  order: 'DESC',
+  item: entryOfRow,
+});
 
 /** A stored row as the wire shows it and as it was hashed. @throws on a row that this code has not written. */
 export function entryOfRow(row: AdminLogRow): AdminLogEntry {

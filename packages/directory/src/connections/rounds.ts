@@ -177,14 +177,14 @@ const rounds = defineTable('connect_rounds', ['id'], {
   /** Null until the provider answered. */
   endedAtMs: nullable(time()),
 });
-type RoundRow = RowOf<typeof rounds>;
+export type RoundRow = RowOf<typeof rounds>;
 
 /** Ended rounds are remembered for this long, to tell a repeated answer from an unknown one. */
 const REMEMBERED_MS = 24 * 60 * 60 * 1000;
 /** The most old rounds that one start deletes, so that no start pays for many. */
 const CLEARED_PER_START = 16;
 
-const loadRound = rounds.finding('stateHash');
+export const loadRound = rounds.finding('stateHash');
 const insertRound = rounds.insert;
 const updateEnd = rounds.updating('endedAtMs');
 
@@ -220,8 +220,8 @@ export interface TicketClaims {
 }
 
 /** In this order on the wire, without names: the address stays short. */
-const text = z.string();
-const wire = z.tuple([text, text, text, text, text, text, text, text, z.int()]);
+const part = z.string();
+const wire = z.tuple([part, part, part, part, part, part, part, part, z.int()]);
 
 /** Keeps the signature from being valid for anything else that the key may sign. */
 const PURPOSE = 'freehold.connect-ticket.v1';

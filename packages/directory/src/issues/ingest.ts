@@ -78,7 +78,7 @@ function seenFirst({ where, sample, ...incident }: CountedIncident): IssueRow {
     newestVersion: sample.version,
     resolvedIn: null,
     resolvedAtMs: null,
-    sample: JSON.stringify(sample),
+    sample,
     revision: 0,
   };
 }
@@ -97,7 +97,7 @@ function seenAgain(row: IssueRow, { count, firstSeenMs, lastSeenMs, sample }: Co
     lastSeenMs: Math.max(row.lastSeenMs, lastSeenMs),
     newestVersion:
       version !== null && isSameOrLater(version, row.newestVersion) ? version : row.newestVersion,
-    ...(lastSeenMs >= row.lastSeenMs ? { sample: JSON.stringify(sample) } : {}),
+    ...(lastSeenMs >= row.lastSeenMs ? { sample } : {}),
     ...(regressed ? { status: 'regressed', regressions: row.regressions + 1 } : {}),
   };
 }

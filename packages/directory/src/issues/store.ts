@@ -1,6 +1,16 @@
 /** The issues in SQL. */
 import { type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import {
+  defineTable,
+  hidden,
+  integer,
+  json,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { IssueRecord } from '../declarations/issues.ts';
 import type { Statement } from '../lib/pages.ts';
 
@@ -12,49 +22,36 @@ export interface IssueSample {
   readonly frames: readonly string[];
 }
 
-export interface IssueRow {
-  readonly fingerprint: string;
-  readonly kin: string;
-  readonly status: IssueRecord['status'];
-  readonly vertical: string | null;
-  readonly place: string;
-  readonly name: string;
-  readonly message: string;
-  readonly count: number;
-  readonly regressions: number;
-  readonly firstSeenMs: number;
-  readonly lastSeenMs: number;
-  readonly newestVersion: string | null;
-  readonly resolvedIn: string | null;
-  readonly resolvedAtMs: number | null;
-  /** An {@link IssueSample} as JSON. */
-  readonly sample: string;
+const issues = defineTable('issues', ['fingerprint'], {
+  fingerprint: text(),
+  kin: hidden(text()),
+  status: text<IssueRecord['status']>(),
+  vertical: nullable(text()),
+  place: hidden(text()),
+  name: text(),
+  message: text(),
+  count: integer(),
+  regressions: hidden(integer()),
+  firstSeenMs: hidden(time()),
+  lastSeenMs: hidden(time()),
+  newestVersion: nullable(text()),
+  resolvedIn: nullable(text()),
+  resolvedAtMs: hidden(nullable(time())),
+  sample: hidden(json<IssueSample>()),
   /** The admin-log row of the last verdict; 0 before there was one. */
-  readonly revision: number;
-}
+  revision: hidden(integer()),
+});
+export type IssueRow = RowOf<typeof issues>;
 
-const COLUMNS = `fingerprint, kin, status, vertical, place, name, message, count, regressions,
-  first_seen AS firstSeenMs, last_seen AS lastSeenMs, newest_version AS newestVersion, resolved_in AS resolvedIn,
-  resolved_at AS resolvedAtMs, sample, revision`;
-
-export function loadIssue(db: SqlDatabase, fingerprint: string): IssueRow | undefined {
-  return db.get<IssueRow>(`SELECT ${COLUMNS} FROM issues WHERE fingerprint = ?`, fingerprint);
-}
-
-export function saveIssue(db: SqlDatabase, row: IssueRow): void {
-  db.run(
-    `INSERT INTO issues (fingerprint, kin, status, vertical, place, name, message, count, regressions, first_seen,
-       last_seen, newest_version, resolved_in, resolved_at, sample, revision)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (fingerprint) DO UPDATE SET status = excluded.status, count = excluded.count,
-       regressions = excluded.regressions, first_seen = excluded.first_seen, last_seen = excluded.last_seen,
-       newest_version = excluded.newest_version, resolved_in = excluded.resolved_in,
-       resolved_at = excluded.resolved_at, sample = excluded.sample, revision = excluded.revision`,
-    ...[row.fingerprint, row.kin, row.status, row.vertical, row.place, row.name, row.message, row.count],
-    ...[row.regressions, row.firstSeenMs, row.lastSeenMs, row.newestVersion, row.resolvedIn],
-    ...[row.resolvedAtMs, row.sample, row.revision],
-  );
-}
+export const loadIssue = issues.get;
+export const saveIssue = issues.saving(
+  ...(['status', 'count', 'regressions', 'firstSeenMs', 'lastSeenMs', 'newestVersion'] as const),
+  ...(['resolvedIn', 'resolvedAtMs', 'sample', 'revision'] as const),
+);
+const shown =
+  issues.recording<
+    Omit<IssueRecord, 'where' | 'regressions' | 'firstSeenAt' | 'lastSeenAt' | 'sample' | 'etag'>
+  >();
 
 export const KIN_COUNT = 'SELECT count(*) AS count FROM issues WHERE kin = ?';
 
@@ -95,31 +92,24 @@ export function issuesPage({ status, vertical, limit }: IssueFilter): Statement 
   );
   const where = given.length === 0 ? '' : ` WHERE ${given.map(({ sql }) => sql).join(' AND ')}`;
   return {
-    sql: `SELECT ${COLUMNS} FROM issues${where} ORDER BY last_seen DESC, fingerprint DESC LIMIT ?`,
+    sql: `${issues.select}${where} ORDER BY last_seen DESC, fingerprint DESC LIMIT ?`,
     params: [...given.map(({ value }) => value), limit],
   };
 }
 
 export function listIssues(db: SqlDatabase, filter: IssueFilter): IssueRecord[] {
   const { sql, params } = issuesPage(filter);
-  return db.all<IssueRow>(sql, ...params).map(issueOfRow);
+  return issues.all(db, sql, ...params).map(issueOfRow);
 }
 
 export function issueOfRow(row: IssueRow): IssueRecord {
-  const { atMs, frames, ...sample }: IssueSample = JSON.parse(row.sample);
+  const { atMs, frames, ...sample } = row.sample;
   return {
-    fingerprint: row.fingerprint,
-    status: row.status,
-    vertical: row.vertical,
+    ...shown(row),
     where: row.place,
-    name: row.name,
-    message: row.message,
-    count: row.count,
     regressions: row.regressions,
     firstSeenAt: toTimestamp(row.firstSeenMs),
     lastSeenAt: toTimestamp(row.lastSeenMs),
-    newestVersion: row.newestVersion,
-    resolvedIn: row.resolvedIn,
     sample: { at: toTimestamp(atMs), ...sample, frames: [...frames] },
     // A regression changes the state without a row in the admin log, and must change the tag too.
     etag: `${row.revision}.${row.regressions}`,

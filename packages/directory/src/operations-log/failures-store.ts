@@ -1,37 +1,40 @@
 /** The failures of the platform's own work in SQL. */
-import { cutPage, type Page, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import type { ScopeId, TenantId } from '@freehold/contracts';
+import {
+  computed,
+  defineTable,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { OpsFailureRecord } from '../declarations/operations-log.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import { OPS_FAILURES, trim } from './retention.ts';
 
-export interface OpsFailure {
+const failures = defineTable('ops_failures', ['sequence'], {
+  sequence: computed('sequence', integer()),
   /** The work: `sweep.connection`. */
-  readonly operation: string;
-  readonly tenant: TenantId | null;
-  readonly scope: ScopeId | null;
-  readonly vertical: string | null;
+  operation: text(),
+  tenant: nullable(text<TenantId>()),
+  scope: nullable(text<ScopeId>()),
+  vertical: nullable(text()),
   /** The id of its subject. */
-  readonly subject: string | null;
+  subject: nullable(text()),
   /** A stable word. */
-  readonly reason: string;
+  reason: text(),
   /** For people, without payloads and secrets. */
-  readonly detail: string;
-}
+  detail: text(),
+  atMs: time(),
+});
+export type OpsFailure = Omit<RowOf<typeof failures>, 'sequence' | 'atMs'>;
 
-type OpsFailureRow = OpsFailure & { readonly sequence: number; readonly at: number };
-
-export function appendOpsFailures(db: SqlDatabase, failures: readonly OpsFailure[], nowMs: number): void {
-  if (failures.length === 0) return;
-  for (const failure of failures) {
-    db.run(
-      `INSERT INTO ops_failures (at, operation, tenant, scope, vertical, subject, reason, detail)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[nowMs, failure.operation, failure.tenant, failure.scope, failure.vertical, failure.subject],
-      ...[failure.reason, failure.detail],
-    );
-  }
-  trim(db, OPS_FAILURES, { shelves: failures.map(({ tenant }) => ({ tenant })), nowMs });
+export function appendOpsFailures(db: SqlDatabase, added: readonly OpsFailure[], nowMs: number): void {
+  if (added.length === 0) return;
+  for (const failure of added) failures.insert(db, { ...failure, atMs: nowMs });
+  trim(db, OPS_FAILURES, { shelves: added.map(({ tenant }) => ({ tenant })), nowMs });
 }
 
 /** For so long the same failure of the same subject is not logged again: minutely retries would hide all others. */
@@ -55,27 +58,11 @@ export interface OpsFailureFilter extends PageRequest {
   readonly operation?: string | undefined;
 }
 
-export function opsFailuresPage(filter: OpsFailureFilter): Statement {
-  const { tenant, scope, operation } = filter;
-  return pageStatement(
-    {
-      select:
-        'SELECT sequence, at, operation, tenant, scope, vertical, subject, reason, detail FROM ops_failures',
-      where: { tenant, scope, operation },
-      key: 'sequence',
-      numeric: true,
-      order: 'DESC',
-    },
-    filter,
-  );
-}
-
-export function listOpsFailures(db: SqlDatabase, filter: OpsFailureFilter): Page<OpsFailureRecord> {
-  const { sql, params } = opsFailuresPage(filter);
-  return cutPage(
-    db.all<OpsFailureRow>(sql, ...params),
-    filter.limit,
-    (row) => String(row.sequence),
-    ({ at, ...row }) => ({ ...row, at: toTimestamp(at) }),
-  );
-}
+export const { statement: opsFailuresPage, list: listOpsFailures } = definePages({
+  from: failures,
+  where: ({ tenant, scope, operation }: OpsFailureFilter) => ({ tenant, scope, operation }),
+  key: 'sequence',
+  numeric: true,
+  order: 'DESC',
+  item: failures.recording<OpsFailureRecord>(),
+});

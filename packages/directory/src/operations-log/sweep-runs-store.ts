@@ -1,23 +1,34 @@
 /** The units of sweeps in SQL (spec 6.4). */
-import { cutPage, type Page, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import type { ScopeId, TenantId } from '@freehold/contracts';
+import {
+  computed,
+  defineTable,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { SweepRunRecord } from '../declarations/operations-log.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import { SWEEP_RUNS, trim } from './retention.ts';
 
-/** One unit and its outcome. */
-export interface SweptUnit {
-  readonly kind: SweepRunRecord['kind'];
+const runs = defineTable('sweep_runs', ['sequence'], {
+  sequence: computed('sequence', integer()),
+  run: text(),
+  kind: text<SweepRunRecord['kind']>(),
   /** The connection, schedule, feed or intent. */
-  readonly unit: string;
-  readonly tenant: TenantId | null;
-  readonly scope: ScopeId | null;
-  readonly vertical: string | null;
-  readonly outcome: SweepRunRecord['outcome'];
-  readonly reason: string | null;
-}
-
-type SweepRunRow = SweptUnit & { readonly sequence: number; readonly run: string; readonly at: number };
+  unit: text(),
+  tenant: nullable(text<TenantId>()),
+  scope: nullable(text<ScopeId>()),
+  vertical: nullable(text()),
+  outcome: text<SweepRunRecord['outcome']>(),
+  reason: nullable(text()),
+  atMs: time(),
+});
+/** One unit and its outcome. */
+export type SweptUnit = Omit<RowOf<typeof runs>, 'sequence' | 'run' | 'atMs'>;
 
 export function appendSweepRuns(
   db: SqlDatabase,
@@ -25,13 +36,7 @@ export function appendSweepRuns(
   units: readonly SweptUnit[],
   nowMs: number,
 ): void {
-  for (const { kind, unit, tenant, scope, vertical, outcome, reason } of units) {
-    db.run(
-      `INSERT INTO sweep_runs (run, at, kind, unit, tenant, scope, vertical, outcome, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[run, nowMs, kind, unit, tenant, scope, vertical, outcome, reason],
-    );
-  }
+  for (const unit of units) runs.insert(db, { ...unit, run, atMs: nowMs });
   trim(db, SWEEP_RUNS, { shelves: units.map(({ tenant, kind }) => ({ tenant, kind })), nowMs });
 }
 
@@ -44,27 +49,13 @@ export interface SweepRunFilter extends PageRequest {
   readonly run?: string | undefined;
 }
 
-export function sweepRunsPage(filter: SweepRunFilter): Statement {
-  const { tenant, scope, kind, unit, outcome, run } = filter;
-  return pageStatement(
-    {
-      select:
-        'SELECT sequence, run, at, kind, unit, tenant, scope, vertical, outcome, reason FROM sweep_runs',
-      where: { tenant, scope, kind, unit, outcome, run },
-      key: 'sequence',
-      numeric: true,
-      order: 'DESC',
-    },
-    filter,
-  );
-}
-
-export function listSweepRuns(db: SqlDatabase, filter: SweepRunFilter): Page<SweepRunRecord> {
-  const { sql, params } = sweepRunsPage(filter);
-  return cutPage(
-    db.all<SweepRunRow>(sql, ...params),
-    filter.limit,
-    (row) => String(row.sequence),
-    ({ at, ...row }) => ({ ...row, at: toTimestamp(at) }),
-  );
-}
+export const { statement: sweepRunsPage, list: listSweepRuns } = definePages({
+  from: runs,
+  where: ({ tenant, scope, kind, unit, outcome, run }: SweepRunFilter) => ({
+    ...{ tenant, scope, kind, unit, outcome, run },
+  }),
+  key: 'sequence',
+  numeric: true,
+  order: 'DESC',
+  item: runs.recording<SweepRunRecord>(),
+});
