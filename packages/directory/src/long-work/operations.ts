@@ -95,14 +95,14 @@ export const cancelOperation = /* @__PURE__ */ change(operationsCancel, ({ db, n
     throw new PlatformError('invalid_transition', `This has ended already: it is ${row.state}.`, {
       reason: 'not_cancellable',
     });
-  if (row.committed === 1)
+  if (row.committed)
     throw new PlatformError(
       'invalid_transition',
       'This can no longer be cancelled: stopping now would do harm.',
       { reason: 'not_cancellable' },
     );
-  if (row.cancelRequested === 1) return { value: operationOfRow(row), audit: null };
-  const after: OperationRow = { ...row, cancelRequested: 1, updatedAtMs: now() };
+  if (row.cancelRequested) return { value: operationOfRow(row), audit: null };
+  const after: OperationRow = { ...row, cancelRequested: true, updatedAtMs: now() };
   saveOperation(db, after);
   const { tenant, scope, vertical } = row;
   const audit = {

@@ -94,8 +94,8 @@ export function longWorkMethods(context: UnitContext, handlers: WorkContext['han
     /** Passes the point of no return, unless the work was cancelled: then nothing is passed. */
     commitWork: ({ id }: Id): { readonly cancelRequested: boolean } => {
       const row = unfinished(at, id);
-      if (!row || row.cancelRequested === 1) return { cancelRequested: true };
-      saveOperation(db, { ...row, committed: 1 });
+      if (!row || row.cancelRequested) return { cancelRequested: true };
+      saveOperation(db, { ...row, committed: true });
       return { cancelRequested: false };
     },
   };
@@ -147,11 +147,11 @@ function startWork(
   return {
     id,
     name: row.name,
-    work: JSON.parse(row.work),
+    work: row.work,
     steps: loadSteps(at.db, id),
     progress: { done: row.done, total: row.total, unit: row.unit },
-    committed: row.committed === 1,
-    cancelRequested: row.cancelRequested === 1,
+    committed: row.committed,
+    cancelRequested: row.cancelRequested,
   };
 }
 
@@ -164,7 +164,7 @@ function progressWork(
   if (!row) return { cancelRequested: true };
   const nowMs = at.now();
   saveOperation(at.db, { ...row, ...progress, leasedUntilMs: nowMs + WORK_LEASE_MS, updatedAtMs: nowMs });
-  return { cancelRequested: row.cancelRequested === 1 };
+  return { cancelRequested: row.cancelRequested };
 }
 
 function settleWork(
@@ -174,11 +174,11 @@ function settleWork(
   const row = unfinished(at, id);
   if (!row) return null;
   const handler = findHandler(at.handlers, row.name);
-  const ending = handler.settle(endContext(at, row), JSON.parse(row.work), facts);
+  const ending = handler.settle(endContext(at, row), row.work, facts);
   const { intent } = row;
   const head = logDone(at, auditedOperation(row), { audit: ending.audit, intent, supersedes: () => true });
   const total = progress.total ?? progress.done;
-  finish(at, row, { ...progress, total, state: 'done', result: JSON.stringify(ending.result ?? null) });
+  finish(at, row, { ...progress, total, state: 'done', result: ending.result ?? null });
   return { head, rerouted: reroutedBy(ending) };
 }
 
@@ -194,7 +194,7 @@ function failWork(
 ): WorkEnd {
   const row = unfinished(at, id);
   if (!row) return null;
-  const problem = JSON.stringify(toProblem(fromFailure(failure), row.request));
+  const problem = toProblem(fromFailure(failure), row.request);
   finish(at, row, { ...progress, state: 'failed', problem });
   if (!known) return null;
   undo(at, row);
@@ -219,7 +219,7 @@ function endContext(at: WorkContext, { intent }: OperationRow): LongEndContext {
 /** Work whose operation is no longer known has no handler, and nothing to take back. */
 function undo(at: WorkContext, row: OperationRow): void {
   if (Object.hasOwn(at.handlers, row.name))
-    findHandler(at.handlers, row.name).undo(endContext(at, row), JSON.parse(row.work));
+    findHandler(at.handlers, row.name).undo(endContext(at, row), row.work);
 }
 
 function newRow(
@@ -242,12 +242,12 @@ function newRow(
     token,
     request: requestId,
     intent,
-    work: JSON.stringify(begun.work ?? null),
+    work: begun.work ?? null,
     done: 0,
     total: begun.total ?? null,
     unit: begun.unit,
-    committed: 0,
-    cancelRequested: 0,
+    committed: false,
+    cancelRequested: false,
     result: null,
     problem: null,
     // The process that writes it down starts it next.
