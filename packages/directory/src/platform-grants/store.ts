@@ -1,6 +1,6 @@
 /** The platform's grants to verticals in SQL. */
 import { toTimestamp } from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+import { defineTable, type Migration, nullable, type RowOf, revision, text, time } from '@freehold/store';
 import type { PlatformGrant, PlatformGrantRecord } from '../declarations/platform-grants.ts';
 
 const platformGrantsMigration: Migration = {
@@ -23,34 +23,20 @@ export const platformGrantMigrations = {
   migrations: [platformGrantsMigration],
 } as const;
 
-export interface GrantRow {
-  readonly vertical: string;
-  readonly name: PlatformGrant;
-  readonly note: string | null;
-  readonly revision: number;
-  readonly sinceMs: number;
-}
-
+const grants = defineTable('platform_grants', ['vertical', 'name'], {
+  vertical: text(),
+  name: text<PlatformGrant>(),
+  note: nullable(text()),
+  sinceMs: time(),
+  revision: revision(),
+});
+export type GrantRow = RowOf<typeof grants>;
 export type GrantKey = Pick<GrantRow, 'vertical' | 'name'>;
 
-export const PLATFORM_GRANT =
-  'SELECT vertical, name, note, revision, since AS sinceMs FROM platform_grants WHERE vertical = ? AND name = ?';
-
-export function loadGrant(db: SqlDatabase, { vertical, name }: GrantKey): GrantRow | undefined {
-  return db.get<GrantRow>(PLATFORM_GRANT, vertical, name);
-}
-
-export function saveGrant(db: SqlDatabase, row: GrantRow): void {
-  db.run(
-    `INSERT INTO platform_grants (vertical, name, note, revision, since) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (vertical, name) DO UPDATE SET note = excluded.note, revision = excluded.revision`,
-    ...[row.vertical, row.name, row.note, row.revision, row.sinceMs],
-  );
-}
-
-export function deleteGrant(db: SqlDatabase, { vertical, name }: GrantKey): void {
-  db.run('DELETE FROM platform_grants WHERE vertical = ? AND name = ?', vertical, name);
-}
+export const PLATFORM_GRANT = `${grants.select} WHERE vertical = ? AND name = ?`;
+export const loadGrant = grants.get;
+export const saveGrant = grants.saving('note', 'revision');
+export const deleteGrant = grants.delete;
 
 /** A vertical without the grant has a record too, which says so. */
 export function grantRecord({ vertical, name }: GrantKey, row: GrantRow | undefined): PlatformGrantRecord {

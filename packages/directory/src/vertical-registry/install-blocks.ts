@@ -10,14 +10,15 @@ import { installBlockRecord } from '../declarations/vertical-records.ts';
 import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeContext, change, type DelegatedHandler, read } from '../lib/handlers.ts';
 import { targetOf } from './operations.ts';
-import { loadVertical, requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
-
-interface BlockRow {
-  readonly reason: string;
-  readonly blockedBy: 'platform' | 'owner';
-  readonly revision: number;
-  readonly sinceMs: number;
-}
+import {
+  type BlockRow,
+  blocks,
+  loadVertical,
+  requireVertical,
+  saveBlock,
+  updateVertical,
+  type VerticalRow,
+} from './verticals-store.ts';
 
 export const installBlockGet = adminOperation({
   name: 'install-blocks.get',
@@ -33,7 +34,7 @@ export const installBlockGet = adminOperation({
 
 export const readInstallBlock = /* @__PURE__ */ read(installBlockGet, ({ db }, { params, actor }) => {
   const { slug } = requireVertical(db, actor, params.slug);
-  return { value: recordOf(slug, load(db, slug)) };
+  return { value: recordOf(slug, blocks.get(db, slug)) };
 });
 
 export const installBlockPut = adminOperation({
@@ -56,7 +57,7 @@ export const putInstallBlock = /* @__PURE__ */ change(
   (context, { params, body, actor, ifMatch }) => {
     const { db, revision } = context;
     const vertical = requireVertical(db, actor, params.slug);
-    const before = load(db, vertical.slug);
+    const before = blocks.get(db, vertical.slug);
     requireMatch(ifMatch, tagOf(before));
     requireOwnBlock(actor, before);
     const blockedBy = actor.kind === 'builder' ? 'owner' : 'platform';
@@ -64,12 +65,7 @@ export const putInstallBlock = /* @__PURE__ */ change(
       return { value: recordOf(vertical.slug, before), audit: null };
     const sinceMs = before?.sinceMs ?? context.now();
     const after: BlockRow = { reason: body.reason, blockedBy, revision, sinceMs };
-    db.run(
-      `INSERT INTO install_blocks (vertical, reason, blocked_by, revision, since) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (vertical) DO UPDATE SET reason = excluded.reason, blocked_by = excluded.blocked_by,
-       revision = excluded.revision`,
-      ...[vertical.slug, after.reason, after.blockedBy, after.revision, after.sinceMs],
-    );
+    saveBlock(db, { vertical: vertical.slug, ...after });
     touch(context, vertical);
     const audit = { target: targetOf(vertical), before: fieldsOf(before), after: fieldsOf(after) };
     return { value: recordOf(vertical.slug, after), audit };
@@ -97,11 +93,11 @@ export const deleteInstallBlock = /* @__PURE__ */ change(
   (context, { params, actor, ifMatch }) => {
     const { db } = context;
     const vertical = requireVertical(db, actor, params.slug);
-    const before = load(db, vertical.slug);
+    const before = blocks.get(db, vertical.slug);
     requireMatch(ifMatch, tagOf(before));
     if (!before) return { audit: null };
     requireOwnBlock(actor, before);
-    db.run('DELETE FROM install_blocks WHERE vertical = ?', vertical.slug);
+    blocks.delete(db, vertical.slug);
     touch(context, vertical);
     return { audit: { target: targetOf(vertical), before: fieldsOf(before), after: null } };
   },
@@ -136,7 +132,7 @@ function requireInstallable(db: SqlDatabase, actor: Actor, slug: string): void {
       reason: 'unknown_vertical',
       errors: [{ path: 'vertical', message: 'names no vertical of this platform' }],
     });
-  const block = load(db, slug);
+  const block = blocks.get(db, slug);
   if (!block) return;
   throw new PlatformError('conflict', `${vertical.name} takes no new instances: ${block.reason}`, {
     reason: 'install_blocked',
@@ -154,13 +150,6 @@ function requireOwnBlock(actor: Actor, block: BlockRow | undefined): void {
 /** The vertical's record says whether it is blocked: it gets a new version. */
 function touch({ db, now, revision }: ChangeContext, vertical: VerticalRow): void {
   updateVertical(db, { ...vertical, revision, updatedAtMs: now() });
-}
-
-function load(db: SqlDatabase, slug: string): BlockRow | undefined {
-  return db.get<BlockRow>(
-    'SELECT reason, blocked_by AS blockedBy, revision, since AS sinceMs FROM install_blocks WHERE vertical = ?',
-    slug,
-  );
 }
 
 function tagOf(row: BlockRow | undefined): string {

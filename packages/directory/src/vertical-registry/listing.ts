@@ -1,6 +1,5 @@
 /** The listing of a vertical, and requests to show it to more people. */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { params, tag } from '../declarations/vertical-listings.ts';
@@ -13,7 +12,14 @@ import {
 import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { targetOf } from './operations.ts';
-import { requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
+import {
+  type ListingRow,
+  listings,
+  requireVertical,
+  saveListing,
+  updateVertical,
+  type VerticalRow,
+} from './verticals-store.ts';
 
 /** Only addresses that a page can link to safely. */
 const website = z
@@ -29,16 +35,6 @@ const TIERS: readonly ListingTier[] = ['private', 'unlisted', 'published'];
 
 type Request = NonNullable<ListingRecord['request']>;
 
-interface ListingRow {
-  readonly title: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly website: string | null;
-  readonly request: string | null;
-  readonly revision: number;
-  readonly updatedAtMs: number;
-}
-
 export const listingsGet = adminOperation({
   name: 'listings.get',
   summary: 'Get how a vertical is listed',
@@ -52,7 +48,7 @@ export const listingsGet = adminOperation({
 });
 
 export const readListing = /* @__PURE__ */ read(listingsGet, ({ db }, { params, actor }) => {
-  return { value: listingOf(requireVertical(db, actor, params.slug), load(db, params.slug)) };
+  return { value: listingOf(requireVertical(db, actor, params.slug), listings.get(db, params.slug)) };
 });
 
 export const listingsPut = adminOperation({
@@ -84,7 +80,7 @@ export const listingsPut = adminOperation({
 export const putListing = /* @__PURE__ */ change(listingsPut, (context, { params, body, actor, ifMatch }) => {
   const { db } = context;
   const vertical = requireVertical(db, actor, params.slug);
-  const before = listingOf(vertical, load(db, vertical.slug));
+  const before = listingOf(vertical, listings.get(db, vertical.slug));
   requireMatch(ifMatch, before.etag);
   const { tier, closeRequest, ...texts } = body;
   const widens = TIERS.indexOf(tier) > TIERS.indexOf(vertical.tier);
@@ -122,7 +118,7 @@ export const requestPublish = /* @__PURE__ */ change(
   (context, { params, body, actor, ifMatch }) => {
     const { db } = context;
     const vertical = requireVertical(db, actor, params.slug);
-    const before = listingOf(vertical, load(db, vertical.slug));
+    const before = listingOf(vertical, listings.get(db, vertical.slug));
     requireMatch(ifMatch, before.etag);
     if (TIERS.indexOf(body.tier) <= TIERS.indexOf(vertical.tier))
       throw new PlatformError('conflict', `This vertical is ${vertical.tier} already.`, {
@@ -182,16 +178,11 @@ function save(
   const nowMs = now();
   if (after.tier !== vertical.tier)
     updateVertical(db, { ...vertical, tier: after.tier, revision, updatedAtMs: nowMs });
-  const { title, summary, description, website } = after;
-  const request = after.request === null ? null : JSON.stringify(after.request);
-  db.run(
-    `INSERT INTO vertical_listings (vertical, title, summary, description, website, request, revision, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (vertical) DO UPDATE SET title = excluded.title, summary = excluded.summary,
-       description = excluded.description, website = excluded.website, request = excluded.request,
-       revision = excluded.revision, updated_at = excluded.updated_at`,
-    ...[vertical.slug, title, summary, description, website, request, revision, nowMs],
-  );
+  const { title, summary, description, website, request } = after;
+  saveListing(db, {
+    ...{ vertical: vertical.slug, title, summary, description, website, request, revision },
+    updatedAtMs: nowMs,
+  });
   const value = { ...after, etag: String(revision), updatedAt: toTimestamp(nowMs) };
   const audit = { target: targetOf(vertical), before: auditFields(before), after: auditFields(after) };
   return { value, audit };
@@ -203,14 +194,6 @@ function auditFields({ tier, title, summary, website, request }: ListingRecord):
   return { tier, title, summary, website, request: asked };
 }
 
-function load(db: SqlDatabase, slug: string): ListingRow | undefined {
-  return db.get<ListingRow>(
-    `SELECT title, summary, description, website, request, revision, updated_at AS updatedAtMs
-     FROM vertical_listings WHERE vertical = ?`,
-    slug,
-  );
-}
-
 /** A vertical without a description is listed by its name. */
 function listingOf(vertical: VerticalRow, row: ListingRow | undefined): ListingRecord {
   return {
@@ -220,7 +203,7 @@ function listingOf(vertical: VerticalRow, row: ListingRow | undefined): ListingR
     summary: row?.summary ?? '',
     description: row?.description ?? '',
     website: row?.website ?? null,
-    request: row?.request ? JSON.parse(row.request) : null,
+    request: row?.request ?? null,
     updatedAt: toTimestamp(row?.updatedAtMs ?? vertical.createdAtMs),
     etag: String(row?.revision ?? 0),
   };

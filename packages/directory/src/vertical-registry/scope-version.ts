@@ -10,7 +10,7 @@ import { type CallOf, type ChangeHandler, change, read } from '../lib/handlers.t
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow } from '../scopes/store.ts';
 import { notAdmitted, requireCompiledIn } from './reviews.ts';
-import { requireOneOf, requireVersion } from './versions-store.ts';
+import { loadBinding, requireOneOf, requireVersion, saveBinding } from './versions-store.ts';
 import { loadVertical } from './verticals-store.ts';
 
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
@@ -90,7 +90,7 @@ export function bindScopeVersion(snapshot: string | null): ChangeHandler {
     const { scope, version, changes } = planBinding(db, call);
     const before = scopeVersionOf(db, scope);
     if (!changes) return { value: before, audit: null };
-    saveBinding(db, scope.id, { version, snapshot, revision, boundAtMs: context.now() });
+    saveBinding(db, { scope: scope.id, version, snapshot, revision, boundAtMs: context.now() });
     const after = scopeVersionOf(db, scope);
     const audit = {
       target: targetOf(scope),
@@ -115,29 +115,6 @@ function choose(
   if (version.status === 'admitted' && !isJudged) throw notAdmitted({ ...version, status: 'pending' });
   if (version.status !== 'admitted') throw notAdmitted(version);
   return version.id;
-}
-
-interface BindingRow {
-  readonly version: string | null;
-  readonly snapshot: string | null;
-  readonly revision: number;
-  readonly boundAtMs: number;
-}
-
-export function loadBinding(db: SqlDatabase, scope: string): BindingRow | undefined {
-  return db.get<BindingRow>(
-    'SELECT version, snapshot, revision, bound_at AS boundAtMs FROM scope_versions WHERE scope = ?',
-    scope,
-  );
-}
-
-export function saveBinding(db: SqlDatabase, scope: string, row: BindingRow): void {
-  db.run(
-    `INSERT INTO scope_versions (scope, version, snapshot, revision, bound_at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (scope) DO UPDATE SET version = excluded.version, snapshot = excluded.snapshot,
-       revision = excluded.revision, bound_at = excluded.bound_at`,
-    ...[scope, row.version, row.snapshot, row.revision, row.boundAtMs],
-  );
 }
 
 /** The version of a scope. Its ETag changes with the binding, and with prod while the scope follows that. */

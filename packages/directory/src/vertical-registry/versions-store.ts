@@ -1,42 +1,61 @@
 /** The versions of verticals in SQL. A registered version never changes; a trigger of the table enforces that too. */
-import { cutPage, type Page, PlatformError, toTimestamp, type VerticalManifest } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { type Page, PlatformError, type VerticalManifest } from '@freehold/contracts';
+import {
+  defineTable,
+  hidden,
+  integer,
+  json,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import type { DeclaredMigration, VersionRecord, VersionStatus } from '../declarations/vertical-records.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 import type { VerticalRow } from './verticals-store.ts';
 
-export interface VersionRow {
-  readonly id: string;
-  readonly vertical: string;
-  readonly version: string;
-  readonly digest: string;
-  readonly status: VersionStatus;
-  readonly reviewedBy: 'platform' | 'owner' | null;
-  readonly note: string | null;
-  readonly script: string;
-  readonly uploadedAtMs: number | null;
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
+const versions = defineTable('vertical_versions', ['id'], {
+  id: text(),
+  vertical: text(),
+  version: text(),
+  digest: text(),
+  manifest: unread(json<VerticalManifest>()),
+  migrations: unread(json<readonly DeclaredMigration[]>()),
+  egress: unread(json<readonly string[]>()),
+  status: text<VersionStatus>(),
+  reviewedBy: nullable(text<'platform' | 'owner'>()),
+  note: nullable(text()),
+  script: text(),
+  uploadedAtMs: nullable(time()),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: hidden(integer()),
+});
+export type VersionRow = RowOf<typeof versions>;
 
+const contents = defineTable('vertical_versions', ['id'], {
+  id: text(),
+  manifest: json<VerticalManifest>(),
+  migrations: json<readonly DeclaredMigration[]>(),
+  egress: json<readonly string[]>(),
+});
 /** The declarations of a version. */
-export interface VersionContent {
-  readonly manifest: VerticalManifest;
-  readonly migrations: readonly DeclaredMigration[];
-  readonly egress: readonly string[];
-}
+export type VersionContent = Omit<RowOf<typeof contents>, 'id'>;
 
-const COLUMNS = `id, vertical, version, digest, status, reviewed_by AS reviewedBy, note, script,
-  uploaded_at AS uploadedAtMs, revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
+const ofVertical = versions.finding('id', 'vertical');
+const byNumber = versions.finding('vertical', 'version');
+export const updateVersion = versions.updating(
+  ...(['status', 'reviewedBy', 'note', 'uploadedAtMs', 'revision', 'updatedAtMs'] as const),
+);
+/** Takes back the registration of a version that was never uploaded. */
+export const forgetVersion = versions.delete;
+const shown = versions.recording<Omit<VersionRecord, 'serving' | 'etag'>>();
 
 /** Looked up with the vertical: another vertical's version reads as not found. */
 export function loadVersion(db: SqlDatabase, vertical: string, id: string): VersionRow | undefined {
-  return db.get<VersionRow>(
-    `SELECT ${COLUMNS} FROM vertical_versions WHERE id = ? AND vertical = ?`,
-    id,
-    vertical,
-  );
+  return ofVertical(db, { id, vertical });
 }
 
 export function loadVersionByNumber(
@@ -44,11 +63,7 @@ export function loadVersionByNumber(
   vertical: string,
   version: string,
 ): VersionRow | undefined {
-  return db.get<VersionRow>(
-    `SELECT ${COLUMNS} FROM vertical_versions WHERE vertical = ? AND version = ?`,
-    vertical,
-    version,
-  );
+  return byNumber(db, { vertical, version });
 }
 
 /** Names a version by id or by number. */
@@ -84,41 +99,14 @@ export function requireVersion(
 }
 
 export function loadContent(db: SqlDatabase, id: string): VersionContent {
-  const row = db.get<Record<keyof VersionContent, string>>(
-    'SELECT manifest, migrations, egress FROM vertical_versions WHERE id = ?',
-    id,
-  );
+  const row = contents.get(db, id);
   if (!row) throw new TypeError('a version that was just there is gone');
-  return {
-    manifest: JSON.parse(row.manifest),
-    migrations: JSON.parse(row.migrations),
-    egress: JSON.parse(row.egress),
-  };
+  const { id: _, ...content } = row;
+  return content;
 }
 
 export function insertVersion(db: SqlDatabase, row: VersionRow, content: VersionContent): void {
-  db.run(
-    `INSERT INTO vertical_versions (id, vertical, version, digest, manifest, migrations, egress, status,
-       reviewed_by, note, script, uploaded_at, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.id, row.vertical, row.version, row.digest],
-    ...[content.manifest, content.migrations, content.egress].map((part) => JSON.stringify(part)),
-    ...[row.status, row.reviewedBy, row.note, row.script, row.uploadedAtMs],
-    ...[row.revision, row.createdAtMs, row.updatedAtMs],
-  );
-}
-
-export function updateVersion(db: SqlDatabase, row: VersionRow): void {
-  db.run(
-    `UPDATE vertical_versions SET status = ?, reviewed_by = ?, note = ?, uploaded_at = ?, revision = ?,
-       updated_at = ? WHERE id = ?`,
-    ...[row.status, row.reviewedBy, row.note, row.uploadedAtMs, row.revision, row.updatedAtMs, row.id],
-  );
-}
-
-/** Takes back the registration of a version that was never uploaded. */
-export function forgetVersion(db: SqlDatabase, id: string): void {
-  db.run('DELETE FROM vertical_versions WHERE id = ?', id);
+  versions.insert(db, { ...row, ...content });
 }
 
 interface VersionFilter extends PageRequest {
@@ -127,24 +115,21 @@ interface VersionFilter extends PageRequest {
 }
 
 /** Newest first: an id begins with the time at which it was made. */
-export function versionsPage(filter: VersionFilter): Statement {
-  const { vertical, status } = filter;
-  const select = `SELECT ${COLUMNS} FROM vertical_versions`;
-  return pageStatement({ select, where: { vertical, status }, key: 'id', order: 'DESC' }, filter);
-}
+const pages = definePages({
+  from: versions,
+  where: ({ vertical, status }: VersionFilter) => ({ vertical, status }),
+  key: 'id',
+  order: 'DESC',
+  item: versionOfRow,
+});
+export const versionsPage = pages.statement;
 
 export function listVersions(
   db: SqlDatabase,
   vertical: VerticalRow,
   filter: Omit<VersionFilter, 'vertical'>,
 ): Page<VersionRecord> {
-  const { sql, params } = versionsPage({ ...filter, vertical: vertical.slug });
-  return cutPage(
-    db.all<VersionRow>(sql, ...params),
-    filter.limit,
-    (row) => row.id,
-    (row) => versionOfRow(row, vertical),
-  );
+  return pages.list(db, { ...filter, vertical: vertical.slug }, vertical);
 }
 
 /** The versions of a vertical that may be running: on prod, bound by a scope, or uploaded. */
@@ -161,24 +146,21 @@ export function isBound(db: SqlDatabase, id: string): boolean {
 }
 
 export function versionOfRow(row: VersionRow, vertical: VerticalRow): VersionRecord {
-  return {
-    id: row.id,
-    vertical: row.vertical,
-    version: row.version,
-    digest: row.digest,
-    status: row.status,
-    reviewedBy: row.reviewedBy,
-    note: row.note,
-    script: row.script,
-    uploadedAt: row.uploadedAtMs === null ? null : toTimestamp(row.uploadedAtMs),
-    serving: row.id === vertical.serving,
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: versionTag(row, vertical),
-  };
+  return { ...shown(row), serving: row.id === vertical.serving, etag: versionTag(row, vertical) };
 }
 
 /** Changes with each promotion: a verdict must not rest on an outdated comparison. */
 export function versionTag(row: VersionRow, vertical: VerticalRow): string {
   return `${row.revision}.${vertical.promotion}`;
 }
+
+/** The scopes that run on a version of their own. */
+const bindings = defineTable('scope_versions', ['scope'], {
+  scope: unread(text()),
+  version: nullable(text()),
+  snapshot: nullable(text()),
+  revision: integer(),
+  boundAtMs: time(),
+});
+export const loadBinding = bindings.get;
+export const saveBinding = bindings.saving('version', 'snapshot', 'revision', 'boundAtMs');

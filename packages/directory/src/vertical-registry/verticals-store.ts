@@ -1,44 +1,71 @@
-/** The verticals in SQL. */
-import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+/** The verticals in SQL, with their listings and blocks. */
+import { PlatformError, type TenantId } from '@freehold/contracts';
+import {
+  boolean,
+  computed,
+  defineTable,
+  hidden,
+  integer,
+  json,
+  nullable,
+  type RowOf,
+  revision,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import type { Actor } from '../access/actors.ts';
-import type { ListingTier, VerticalRecord } from '../declarations/vertical-records.ts';
-import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import type { ListingRecord, ListingTier, VerticalRecord } from '../declarations/vertical-records.ts';
+import { definePages, type PageRequest } from '../lib/pages.ts';
 
-export interface VerticalRow {
-  readonly slug: string;
-  readonly name: string;
-  readonly ownerTenant: TenantId | null;
-  readonly tier: ListingTier;
+const versionOf = (column: string) =>
+  computed(`(SELECT version FROM vertical_versions WHERE id = verticals.${column})`, nullable(text()));
+
+const columns = {
+  slug: text(),
+  name: text(),
+  ownerTenant: nullable(text<TenantId>()),
+  tier: text<ListingTier>(),
   /** The id of the version that is compiled in. */
-  readonly builtIn: string | null;
+  builtIn: hidden(nullable(text())),
   /** The id of the version on prod. */
-  readonly serving: string | null;
-  readonly promotedAtMs: number | null;
+  serving: hidden(nullable(text())),
+  promotedAtMs: hidden(nullable(time())),
   /** The admin-log row of the last promotion; 0 before there was one. */
-  readonly promotion: number;
-  readonly revision: number;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-}
+  promotion: hidden(integer()),
+  createdAtMs: time(),
+  updatedAtMs: time(),
+  revision: revision(),
+};
+const verticals = defineTable('verticals', ['slug'], columns);
+export type VerticalRow = RowOf<typeof verticals>;
 
-/** A row with what its record shows of other tables. */
-interface ShownRow extends VerticalRow {
-  readonly builtInVersion: string | null;
-  readonly servingVersion: string | null;
-  readonly blocked: 0 | 1;
-}
+export const loadVertical = verticals.get;
+export const insertVertical = verticals.insert;
+export const updateVertical = verticals.updating(
+  ...([
+    'name',
+    'tier',
+    'builtIn',
+    'serving',
+    'promotedAtMs',
+    'promotion',
+    'revision',
+    'updatedAtMs',
+  ] as const),
+);
 
-const COLUMNS = `slug, name, owner_tenant AS ownerTenant, tier, built_in AS builtIn, serving,
-  promoted_at AS promotedAtMs, promotion, revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
-const versionOf = (column: string): string =>
-  `(SELECT version FROM vertical_versions WHERE id = verticals.${column})`;
-const SHOWN = `SELECT ${COLUMNS}, ${versionOf('built_in')} AS builtInVersion, ${versionOf('serving')} AS servingVersion,
-  EXISTS (SELECT 1 FROM install_blocks WHERE vertical = verticals.slug) AS blocked FROM verticals`;
-
-export function loadVertical(db: SqlDatabase, slug: string): VerticalRow | undefined {
-  return db.get<VerticalRow>(`SELECT ${COLUMNS} FROM verticals WHERE slug = ?`, slug);
-}
+/** The table with the columns of other tables that a record shows. */
+const shown = defineTable('verticals', ['slug'], {
+  ...columns,
+  builtInVersion: versionOf('built_in'),
+  servingVersion: versionOf('serving'),
+  blocked: computed('EXISTS (SELECT 1 FROM install_blocks WHERE vertical = verticals.slug)', boolean()),
+});
+const recordOf = shown.recording<
+  Omit<VerticalRecord, 'builtIn' | 'serving'> & Pick<RowOf<typeof shown>, 'builtInVersion' | 'servingVersion'>
+>();
 
 /**
  * The vertical, for actors who may work on it: staff, services, and builders of the tenant that owns it.
@@ -54,27 +81,9 @@ function unknownVertical(): PlatformError {
   return new PlatformError('not_found', 'There is no such vertical.', { reason: 'unknown_vertical' });
 }
 
-export function insertVertical(db: SqlDatabase, row: VerticalRow): void {
-  db.run(
-    `INSERT INTO verticals (slug, name, owner_tenant, tier, built_in, serving, promoted_at, promotion, revision,
-       created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.slug, row.name, row.ownerTenant, row.tier, row.builtIn, row.serving, row.promotedAtMs],
-    ...[row.promotion, row.revision, row.createdAtMs, row.updatedAtMs],
-  );
-}
-
-export function updateVertical(db: SqlDatabase, row: VerticalRow): void {
-  db.run(
-    `UPDATE verticals SET name = ?, tier = ?, built_in = ?, serving = ?, promoted_at = ?, promotion = ?,
-       revision = ?, updated_at = ? WHERE slug = ?`,
-    ...[row.name, row.tier, row.builtIn, row.serving, row.promotedAtMs, row.promotion],
-    ...[row.revision, row.updatedAtMs, row.slug],
-  );
-}
-
 /** The record of a vertical. @throws TypeError for one that is not there: our bug. */
 export function shownVertical(db: SqlDatabase, slug: string): VerticalRecord {
-  const row = db.get<ShownRow>(`${SHOWN} WHERE slug = ?`, slug);
+  const row = shown.get(db, slug);
   if (!row) throw new TypeError('a vertical that was just there is gone');
   return verticalOfRow(row);
 }
@@ -85,42 +94,46 @@ interface VerticalFilter extends PageRequest {
   readonly visibleTo?: string | undefined;
 }
 
-export function verticalsPage(filter: VerticalFilter): Statement {
-  const { ownerTenant, visibleTo } = filter;
-  // Two index ranges joined by their keys; an OR between the columns would have the planner walk the whole table.
-  const visible = {
-    sql: `slug IN (SELECT slug FROM verticals WHERE owner_tenant = ?
-      UNION ALL SELECT slug FROM verticals WHERE tier = 'published')`,
-    params: [visibleTo ?? null],
-  };
-  return pageStatement(
-    {
-      select: SHOWN,
-      where: { owner_tenant: ownerTenant },
-      and: visibleTo === undefined ? [] : [visible],
-      key: 'slug',
-      order: 'ASC',
-    },
-    filter,
-  );
+// Two index ranges joined by their keys; an OR between the columns would make the planner scan the whole table.
+const VISIBLE = `slug IN (SELECT slug FROM verticals WHERE owner_tenant = ?
+  UNION ALL SELECT slug FROM verticals WHERE tier = 'published')`;
+
+export const { statement: verticalsPage, list: listVerticals } = definePages({
+  from: shown,
+  where: ({ ownerTenant }: VerticalFilter) => ({ owner_tenant: ownerTenant }),
+  and: ({ visibleTo }) => (visibleTo === undefined ? [] : [{ sql: VISIBLE, params: [visibleTo] }]),
+  key: 'slug',
+  item: verticalOfRow,
+});
+
+function verticalOfRow(row: RowOf<typeof shown>): VerticalRecord {
+  const { builtInVersion: builtIn, servingVersion: serving, ...record } = recordOf(row);
+  return { ...record, builtIn, serving };
 }
 
-export function listVerticals(db: SqlDatabase, filter: VerticalFilter): Page<VerticalRecord> {
-  const { sql, params } = verticalsPage(filter);
-  return cutPage(db.all<ShownRow>(sql, ...params), filter.limit, (row) => row.slug, verticalOfRow);
-}
+/** How verticals are shown. */
+export const listings = defineTable('vertical_listings', ['vertical'], {
+  vertical: unread(text()),
+  title: text(),
+  summary: text(),
+  description: text(),
+  website: nullable(text()),
+  request: nullable(json<NonNullable<ListingRecord['request']>>()),
+  revision: integer(),
+  updatedAtMs: time(),
+});
+export type ListingRow = RowOf<typeof listings>;
+export const saveListing = listings.saving(
+  ...(['title', 'summary', 'description', 'website', 'request', 'revision', 'updatedAtMs'] as const),
+);
 
-function verticalOfRow(row: ShownRow): VerticalRecord {
-  return {
-    slug: row.slug,
-    name: row.name,
-    ownerTenant: row.ownerTenant,
-    tier: row.tier,
-    builtIn: row.builtInVersion,
-    serving: row.servingVersion,
-    blocked: row.blocked === 1,
-    createdAt: toTimestamp(row.createdAtMs),
-    updatedAt: toTimestamp(row.updatedAtMs),
-    etag: String(row.revision),
-  };
-}
+/** The verticals of which new instances are refused. */
+export const blocks = defineTable('install_blocks', ['vertical'], {
+  vertical: unread(text()),
+  reason: text(),
+  blockedBy: text<'platform' | 'owner'>(),
+  revision: integer(),
+  sinceMs: time(),
+});
+export type BlockRow = RowOf<typeof blocks>;
+export const saveBlock = blocks.saving('reason', 'blockedBy', 'revision');
