@@ -1,110 +1,77 @@
 /** The SQL of settings and secrets. */
-import type { SqlDatabase } from '@freehold/store';
+import {
+  computed,
+  defineTable,
+  integer,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import type { StoredSecret } from '../lib/secret-keeper.ts';
 
 /** The name of the tenant's session-signing secret. */
 export const SESSION_SECRET = 'session';
 
-export interface SettingRow extends StoredSecret {
-  readonly scopeId: string;
-  readonly key: string;
-}
+const settings = defineTable('config', ['scopeId', 'key'], {
+  scopeId: text(),
+  key: text(),
+  value: text(),
+  sealed: integer(),
+});
+export type SettingRow = RowOf<typeof settings>;
+
+export const saveSetting = settings.saving('value', 'sealed');
+/** The same setting, in another stored form. */
+export const saveSettingValue = settings.updating('value', 'sealed');
+export const deleteSetting = settings.delete;
 
 /** The settings of a scope, in the order of their keys. */
 export function loadConfig(db: SqlDatabase, scopeId: string): SettingRow[] {
-  return db.all<SettingRow>(
-    'SELECT scope_id AS scopeId, key, value, sealed FROM config WHERE scope_id = ? ORDER BY key',
-    scopeId,
-  );
+  return settings.all(db, `${settings.select} WHERE scope_id = ? ORDER BY key`, scopeId);
 }
 
 /** The settings of every scope. */
 export function loadAllSettings(db: SqlDatabase): SettingRow[] {
-  return db.all<SettingRow>(
-    'SELECT scope_id AS scopeId, key, value, sealed FROM config ORDER BY scope_id, key',
-  );
+  return settings.all(db, `${settings.select} ORDER BY scope_id, key`);
 }
 
-export function saveSetting(db: SqlDatabase, setting: SettingRow): void {
-  db.run(
-    `INSERT INTO config (scope_id, key, value, sealed) VALUES (?, ?, ?, ?)
-     ON CONFLICT (scope_id, key) DO UPDATE SET value = excluded.value, sealed = excluded.sealed`,
-    setting.scopeId,
-    setting.key,
-    setting.value,
-    setting.sealed,
-  );
+const versions = defineTable('config_versions', ['scopeId'], { scopeId: text(), version: text() });
+export const saveConfigVersion = versions.saving('version');
+
+/** The mark of the last change, or undefined when nothing was ever delivered for the scope. */
+export function loadConfigVersion(db: SqlDatabase, scopeId: string): string | undefined {
+  return versions.get(db, scopeId)?.version;
 }
 
-/** The same setting, in another stored form. */
-export function saveSettingValue(db: SqlDatabase, setting: SettingRow): void {
-  db.run(
-    'UPDATE config SET value = ?, sealed = ? WHERE scope_id = ? AND key = ?',
-    setting.value,
-    setting.sealed,
-    setting.scopeId,
-    setting.key,
-  );
-}
+const secrets = defineTable('secrets', ['name'], {
+  name: text(),
+  value: text(),
+  sealed: integer(),
+  atMs: unread(time('created_at')),
+});
 
-export function deleteSetting(db: SqlDatabase, setting: { scopeId: string; key: string }): void {
-  db.run('DELETE FROM config WHERE scope_id = ? AND key = ?', setting.scopeId, setting.key);
-}
-
-export function saveConfigVersion(db: SqlDatabase, mark: { scopeId: string; version: string }): void {
-  db.run(
-    `INSERT INTO config_versions (scope_id, version) VALUES (?, ?)
-     ON CONFLICT (scope_id) DO UPDATE SET version = excluded.version`,
-    mark.scopeId,
-    mark.version,
-  );
-}
-
-export function loadSecret(db: SqlDatabase, name: string): StoredSecret | undefined {
-  return db.get<StoredSecret>('SELECT value, sealed FROM secrets WHERE name = ?', name);
-}
-
-interface SecretRow extends StoredSecret {
-  readonly name: string;
-}
-
-export function saveSecret(db: SqlDatabase, secret: SecretRow & { readonly atMs: number }): void {
-  db.run(
-    'INSERT INTO secrets (name, value, sealed, created_at) VALUES (?, ?, ?, ?)',
-    secret.name,
-    secret.value,
-    secret.sealed,
-    secret.atMs,
-  );
-}
-
-export function replaceSecret(db: SqlDatabase, secret: SecretRow & { readonly atMs: number }): void {
-  db.run(
-    'UPDATE secrets SET value = ?, sealed = ?, created_at = ? WHERE name = ?',
-    secret.value,
-    secret.sealed,
-    secret.atMs,
-    secret.name,
-  );
-}
-
+export const loadSecret = secrets.get;
+export const saveSecret = secrets.insert;
+export const replaceSecret = secrets.updating('value', 'sealed', 'atMs');
 /** The same secret, in another stored form. */
-export function saveSecretValue(db: SqlDatabase, secret: SecretRow): void {
-  db.run('UPDATE secrets SET value = ?, sealed = ? WHERE name = ?', secret.value, secret.sealed, secret.name);
-}
+export const saveSecretValue = secrets.updating('value', 'sealed');
 
-export interface FormerSecretRow extends StoredSecret {
-  readonly id: number;
-  readonly validUntilMs: number;
-}
+const formers = defineTable('former_session_secrets', ['id'], {
+  id: computed('id', integer()),
+  value: text(),
+  sealed: integer(),
+  replacedAtMs: unread(time()),
+  validUntilMs: time(),
+});
+export type FormerSecretRow = RowOf<typeof formers>;
+
+export const saveFormerSecret = formers.insert;
 
 /** The replaced session secrets, the newest first: all, or those that still verify after a moment. */
 export function loadFormerSecrets(db: SqlDatabase, afterMs = 0): FormerSecretRow[] {
-  return db.all<FormerSecretRow>(
-    `SELECT id, value, sealed, valid_until AS validUntilMs FROM former_session_secrets
-     WHERE valid_until > ? ORDER BY id DESC`,
-    afterMs,
-  );
+  return formers.all(db, `${formers.select} WHERE valid_until > ? ORDER BY id DESC`, afterMs);
 }
 
 /** The same secret, in another stored form. */
@@ -120,19 +87,6 @@ export function saveFormerSecretValue(db: SqlDatabase, secret: StoredSecret & { 
 /** The number of replaced session secrets. */
 export function countFormerSecrets(db: SqlDatabase): number {
   return db.get<{ count: number }>('SELECT count(*) AS count FROM former_session_secrets')?.count ?? 0;
-}
-
-export function saveFormerSecret(
-  db: SqlDatabase,
-  secret: StoredSecret & { readonly replacedAtMs: number; readonly validUntilMs: number },
-): void {
-  db.run(
-    'INSERT INTO former_session_secrets (value, sealed, replaced_at, valid_until) VALUES (?, ?, ?, ?)',
-    secret.value,
-    secret.sealed,
-    secret.replacedAtMs,
-    secret.validUntilMs,
-  );
 }
 
 /** Removes the replaced session secrets that no longer verify. */

@@ -1,42 +1,25 @@
 /** The SQL of identity events. */
-import type { SqlDatabase } from '@freehold/store';
+import { defineTable, integer, nullable, type RowOf, type SqlDatabase, text } from '@freehold/store';
 import { hashToken } from '../lib/token.ts';
 
 /** An event with its person's present name. */
-export interface ShownEventRow extends EventRow {
-  readonly name: string | null;
-}
+export type ShownEventRow = EventRow & { readonly name: string | null };
 
-export interface EventRow {
-  readonly id: string;
-  readonly type: string;
-  readonly scopeId: string | null;
-  readonly issuer: string | null;
-  readonly sub: string | null;
-  readonly principal: string | null;
-  readonly actor: string | null;
+const events = defineTable('identity_events', ['id'], {
+  id: text(),
+  type: text(),
+  scopeId: nullable(text()),
+  issuer: nullable(text()),
+  sub: nullable(text()),
+  principal: nullable(text()),
+  actor: nullable(text()),
   /** JSON. */
-  readonly detail: string;
-  readonly at: number;
-}
+  detail: text(),
+  at: integer(),
+});
+export type EventRow = RowOf<typeof events>;
 
-const COLUMNS = 'id, type, scope_id AS scopeId, issuer, sub, principal, actor, detail, at';
-
-export function saveEvent(db: SqlDatabase, row: EventRow): void {
-  db.run(
-    `INSERT INTO identity_events (id, type, scope_id, issuer, sub, principal, actor, detail, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.type,
-    row.scopeId,
-    row.issuer,
-    row.sub,
-    row.principal,
-    row.actor,
-    row.detail,
-    row.at,
-  );
-}
+export const saveEvent = events.insert;
 
 /** The id of the newest event, or undefined before the first. */
 export function newestEventId(db: SqlDatabase): string | undefined {
@@ -84,9 +67,7 @@ const named = (events: string): string =>
   `SELECT e.*, coalesce(p.name, p.email) AS name FROM (${events}) AS e
    LEFT JOIN people AS p ON p.issuer = e.issuer AND p.sub = e.sub ORDER BY e.id DESC`;
 
-const TENANT_EVENTS_SQL = named(
-  `SELECT ${COLUMNS} FROM identity_events WHERE id < ?1 ORDER BY id DESC LIMIT ?2`,
-);
+const TENANT_EVENTS_SQL = named(`${events.select} WHERE id < ?1 ORDER BY id DESC LIMIT ?2`);
 
 /**
  * Selects the events of a scope, and tenant-wide ones of its members: a member's sign-out everywhere concerns every
@@ -94,10 +75,10 @@ const TENANT_EVENTS_SQL = named(
  */
 const SCOPE_EVENTS_SQL = named(`SELECT * FROM (
     SELECT * FROM (
-      SELECT ${COLUMNS} FROM identity_events WHERE scope_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3)
+      ${events.select} WHERE scope_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3)
     UNION ALL
     SELECT * FROM (
-      SELECT ${COLUMNS} FROM identity_events AS e WHERE e.scope_id IS NULL AND e.id < ?2 AND EXISTS (
+      SELECT ${events.columnsOf('e')} FROM identity_events AS e WHERE e.scope_id IS NULL AND e.id < ?2 AND EXISTS (
         SELECT 1 FROM people AS p JOIN bindings AS b ON b.person_id = p.id
         WHERE p.issuer = e.issuer AND p.sub = e.sub AND b.scope_id = ?1)
       ORDER BY id DESC LIMIT ?3)

@@ -1,16 +1,32 @@
 /** The SQL of people and their bindings. */
-import type { SqlDatabase } from '@freehold/store';
+import {
+  defineTable,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import type { IssuedSubject } from '../lib/subject.ts';
 
-export interface PersonRow {
-  readonly id: string;
-  readonly email: string | null;
-  readonly name: string | null;
+const people = defineTable('people', ['id'], {
+  id: text(),
+  issuer: unread(text()),
+  sub: unread(text()),
+  email: nullable(text()),
+  name: nullable(text()),
   /** 1, 0, or null when the issuer said nothing. */
-  readonly emailVerified: number | null;
+  emailVerified: nullable(integer()),
   /** When the evidence behind e-mail and name was issued. */
-  readonly claimsAtMs: number;
-}
+  claimsAtMs: time(),
+  createdAtMs: unread(time()),
+});
+export type PersonRow = RowOf<typeof people>;
+
+const findPerson = people.finding('issuer', 'sub');
+export const updatePerson = people.updating('email', 'name', 'emailVerified', 'claimsAtMs');
 
 export interface MemberRow {
   readonly principal: string;
@@ -21,12 +37,7 @@ export interface MemberRow {
 }
 
 export function loadPerson(db: SqlDatabase, issuer: string, sub: string): PersonRow | undefined {
-  return db.get<PersonRow>(
-    `SELECT id, email, name, email_verified AS emailVerified, claims_at AS claimsAtMs
-     FROM people WHERE issuer = ? AND sub = ?`,
-    issuer,
-    sub,
-  );
+  return findPerson(db, { issuer, sub });
 }
 
 export function insertPerson(
@@ -39,51 +50,23 @@ export function insertPerson(
     nowMs: number;
   },
 ): void {
-  db.run(
-    `INSERT INTO people (id, issuer, sub, email, name, email_verified, claims_at, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    person.id,
-    person.subject.issuer,
-    person.subject.sub,
-    person.subject.email,
-    person.subject.name,
-    person.emailVerified,
-    person.claimsAtMs,
-    person.nowMs,
-  );
+  const { subject, nowMs, ...row } = person;
+  const { issuer, sub, email, name } = subject;
+  people.insert(db, { ...row, issuer, sub, email, name, createdAtMs: nowMs });
 }
 
-export function updatePerson(db: SqlDatabase, person: PersonRow): void {
-  db.run(
-    'UPDATE people SET email = ?, name = ?, email_verified = ?, claims_at = ? WHERE id = ?',
-    person.email,
-    person.name,
-    person.emailVerified,
-    person.claimsAtMs,
-    person.id,
-  );
-}
+const bindings = defineTable('bindings', ['scopeId', 'personId'], {
+  scopeId: text(),
+  personId: text(),
+  principal: text(),
+  sinceMs: time(),
+});
+export const saveBinding = bindings.insert;
+const deleteByPrincipal = bindings.deleting('scopeId', 'principal');
 
 /** The principal of a person in a scope. */
 export function loadBinding(db: SqlDatabase, scopeId: string, personId: string): string | undefined {
-  return db.get<{ principal: string }>(
-    'SELECT principal FROM bindings WHERE scope_id = ? AND person_id = ?',
-    scopeId,
-    personId,
-  )?.principal;
-}
-
-export function saveBinding(
-  db: SqlDatabase,
-  binding: { scopeId: string; personId: string; principal: string; sinceMs: number },
-): void {
-  db.run(
-    'INSERT INTO bindings (scope_id, person_id, principal, since) VALUES (?, ?, ?, ?)',
-    binding.scopeId,
-    binding.personId,
-    binding.principal,
-    binding.sinceMs,
-  );
+  return bindings.get(db, { scopeId, personId })?.principal;
 }
 
 /** The person of a principal in a scope. */
@@ -113,19 +96,14 @@ export function countMembersByIssuer(
   ) as { all: number; ofIssuer: number };
 }
 
+const formerMembers = defineTable('former_members', ['scopeId', 'principal'], {
+  scopeId: text(),
+  principal: text(),
+  personId: text(),
+  untilMs: time(),
+});
 /** Remembers the person of a principal before the binding is deleted. */
-export function saveFormerMember(
-  db: SqlDatabase,
-  member: { scopeId: string; principal: string; personId: string; untilMs: number },
-): void {
-  db.run(
-    'INSERT INTO former_members (scope_id, principal, person_id, until) VALUES (?, ?, ?, ?)',
-    member.scopeId,
-    member.principal,
-    member.personId,
-    member.untilMs,
-  );
-}
+export const saveFormerMember = formerMembers.insert;
 
 export interface NamedRow {
   readonly principal: string;
@@ -155,7 +133,7 @@ export function loadNames(
 }
 
 export function deleteBinding(db: SqlDatabase, scopeId: string, principal: string): void {
-  db.run('DELETE FROM bindings WHERE scope_id = ? AND principal = ?', scopeId, principal);
+  deleteByPrincipal(db, { scopeId, principal });
 }
 
 /** Members of a scope in the order of their principals, after `after`. */

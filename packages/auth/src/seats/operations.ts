@@ -48,7 +48,7 @@ export function makeSeatOperations(unit: UnitContext) {
     const seat = requirePending(unit, input.scopeId);
     const expiresAtMs = unit.now() + requireTtl(input.ttlMs, CLAIM_TTL_DEFAULT_MS);
     const { token, hash } = mintToken(unit.random);
-    saveClaimHash(unit.db, { scopeId: seat.scopeId, hash, expiresAtMs });
+    saveClaimHash(unit.db, { scopeId: seat.scopeId, claimHash: hash, claimExpiresAtMs: expiresAtMs });
     recordEvent(unit, 'claim_minted', { scopeId: seat.scopeId, principal: seat.principal });
     return { token, hash, expiresAtMs };
   };

@@ -65,7 +65,7 @@ export function makeRecoveryOperations(unit: UnitContext) {
         ? renewInvite(unit, waiting, terms)
         : insertFreshInvite(unit, { ...terms, principal: unit.newId('prn') });
       const { principal } = invite;
-      saveRecovery(unit.db, { scopeId, principal });
+      saveRecovery(unit.db, { scopeId, recoveryPrincipal: principal });
       recordEvent(unit, 'owner_recovery_made', { scopeId, principal, actor: by, detail: { role, why } });
       return { invite, token, url: `${origin}/?invite=${token}` };
     },

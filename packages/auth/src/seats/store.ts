@@ -1,53 +1,32 @@
 /** The SQL of owner seats. */
-import type { SqlDatabase } from '@freehold/store';
+import { defineTable, nullable, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
 import { hashToken } from '../lib/token.ts';
 
-export interface SeatRow {
-  readonly scopeId: string;
-  readonly principal: string;
-  readonly state: 'pending' | 'claimed';
-  readonly windowEndsAtMs: number;
-  readonly claimHash: string | null;
-  readonly claimExpiresAtMs: number | null;
-  readonly claimedAtMs: number | null;
+const seats = defineTable('seats', ['scopeId'], {
+  scopeId: text(),
+  principal: text(),
+  state: text<'pending' | 'claimed'>(),
+  openedAtMs: unread(time()),
+  windowEndsAtMs: time(),
+  claimHash: nullable(text()),
+  claimExpiresAtMs: nullable(time()),
+  claimedAtMs: nullable(time()),
   /** The principal of the latest owner recovery. */
-  readonly recoveryPrincipal: string | null;
-}
+  recoveryPrincipal: nullable(text()),
+});
+export type SeatRow = RowOf<typeof seats>;
 
-export function loadSeat(db: SqlDatabase, scopeId: string): SeatRow | undefined {
-  return db.get<SeatRow>(
-    `SELECT scope_id AS scopeId, principal, state, window_ends_at AS windowEndsAtMs, claim_hash AS claimHash,
-       claim_expires_at AS claimExpiresAtMs, claimed_at AS claimedAtMs,
-       recovery_principal AS recoveryPrincipal
-     FROM seats WHERE scope_id = ?`,
-    scopeId,
-  );
-}
+export const loadSeat = seats.get;
+/** Replaces the outstanding claim, so that an earlier link stops working. */
+export const saveClaimHash = seats.updating('claimHash', 'claimExpiresAtMs');
+export const saveRecovery = seats.updating('recoveryPrincipal');
 
 export function insertPendingSeat(
   db: SqlDatabase,
   seat: { scopeId: string; principal: string; openedAtMs: number; windowEndsAtMs: number },
 ): void {
-  db.run(
-    `INSERT INTO seats (scope_id, principal, state, opened_at, window_ends_at) VALUES (?, ?, 'pending', ?, ?)`,
-    seat.scopeId,
-    seat.principal,
-    seat.openedAtMs,
-    seat.windowEndsAtMs,
-  );
-}
-
-/** Replaces the outstanding claim, so that an earlier link stops working. */
-export function saveClaimHash(
-  db: SqlDatabase,
-  claim: { scopeId: string; hash: string; expiresAtMs: number },
-): void {
-  db.run(
-    'UPDATE seats SET claim_hash = ?, claim_expires_at = ? WHERE scope_id = ?',
-    claim.hash,
-    claim.expiresAtMs,
-    claim.scopeId,
-  );
+  const unclaimed = { claimHash: null, claimExpiresAtMs: null, claimedAtMs: null, recoveryPrincipal: null };
+  seats.insert(db, { ...seat, ...unclaimed, state: 'pending' });
 }
 
 export function markSeatClaimed(
@@ -61,10 +40,6 @@ export function markSeatClaimed(
     claim.personId,
     claim.scopeId,
   );
-}
-
-export function saveRecovery(db: SqlDatabase, recovery: { scopeId: string; principal: string }): void {
-  db.run('UPDATE seats SET recovery_principal = ? WHERE scope_id = ?', recovery.principal, recovery.scopeId);
 }
 
 /** Whether settings were ever delivered for a scope. */

@@ -1,24 +1,29 @@
 /** The SQL of ended sessions, and of the list of those that are not. */
-import type { SqlDatabase } from '@freehold/store';
+import { defineTable, nullable, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
 
-/** One session, as its sign-in recorded it. */
-export interface SessionRow {
-  readonly sid: string;
-  readonly issuer: string;
-  readonly sub: string;
-  readonly scopeId: string;
-  readonly client: string | null;
-  readonly startedMs: number;
-  readonly expiresMs: number;
-}
+/** Sessions, as their sign-ins recorded them. */
+const sessions = defineTable('sessions', ['sid'], {
+  sid: text(),
+  issuer: text(),
+  sub: text(),
+  scopeId: text(),
+  idpSid: unread(nullable(text())),
+  client: nullable(text()),
+  startedMs: time('started_at'),
+  expiresMs: time('expires_at'),
+});
+export type SessionRow = RowOf<typeof sessions>;
+
+const insert = sessions.saving();
+export const loadSession = sessions.get;
+export const deleteSession = sessions.delete;
 
 interface PersonKey {
   readonly issuer: string;
   readonly sub: string;
 }
 
-const COLUMNS = `s.sid, s.issuer, s.sub, s.scope_id AS scopeId, s.client, s.started_at AS startedMs,
-  s.expires_at AS expiresMs`;
+const COLUMNS = sessions.columnsOf('s');
 
 /** Neither ended nor at or below its person's floor; perhaps expired. */
 const STANDS = `NOT EXISTS (SELECT 1 FROM ended_sessions e WHERE e.sid = s.sid)
@@ -64,26 +69,7 @@ export function loadSessionFloor(db: SqlDatabase, issuer: string, sub: string): 
 
 /** Lists a session; one that is listed already stays its person's. */
 export function insertSession(db: SqlDatabase, row: SessionRow, idpSid: string | null): void {
-  db.run(
-    `INSERT INTO sessions (sid, issuer, sub, scope_id, idp_sid, client, started_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sid) DO NOTHING`,
-    row.sid,
-    row.issuer,
-    row.sub,
-    row.scopeId,
-    idpSid,
-    row.client,
-    row.startedMs,
-    row.expiresMs,
-  );
-}
-
-export function loadSession(db: SqlDatabase, sid: string): SessionRow | undefined {
-  return db.get<SessionRow>(`SELECT ${COLUMNS} FROM sessions s WHERE s.sid = ?`, sid);
-}
-
-export function deleteSession(db: SqlDatabase, sid: string): void {
-  db.run('DELETE FROM sessions WHERE sid = ?', sid);
+  insert(db, { ...row, idpSid });
 }
 
 /** The live sessions of a person at a moment, newest first. */
