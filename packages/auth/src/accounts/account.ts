@@ -27,7 +27,7 @@ const FORGOTTEN_AT_ONCE = 20;
 
 export function toAccount(row: AccountRow): Account {
   const { userId, email, name } = row;
-  return { userId, email, name, emailVerified: row.emailVerified === 1 };
+  return { userId, email, name, emailVerified: row.emailVerified };
 }
 
 /** @throws PlatformError `not_found`, reason `account_unknown`. */
@@ -63,7 +63,7 @@ export function signIn(unit: UnitContext, row: AccountRow): SignedInStep {
 
 /** Completes a sign-in after its first factor, or asks for the second. */
 export function passFirstFactor(unit: UnitContext, account: AccountRow): SignInStep {
-  if (account.totpEnabled === 0) return signIn(unit, account);
+  if (!account.totpEnabled) return signIn(unit, account);
   const nowMs = unit.now();
   const { userId } = account;
   const expiresAtMs = nowMs + SECOND_FACTOR_TTL_MS;
@@ -74,7 +74,7 @@ export function passFirstFactor(unit: UnitContext, account: AccountRow): SignInS
     rowsMax: FORGOTTEN_AT_ONCE,
     newestMax: SECOND_FACTORS_MAX - 1,
   });
-  insertSecondFactor(unit.db, { tokenHash: hash, userId, expiresAtMs });
+  insertSecondFactor(unit.db, { tokenHash: hash, userId, tries: 0, expiresAtMs });
   return { outcome: 'second_factor', token, expiresAtMs };
 }
 

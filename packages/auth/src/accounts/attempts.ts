@@ -151,17 +151,9 @@ export function takeUnreportedLock(
   return null;
 }
 
-interface Tally {
-  readonly times: readonly number[];
-  readonly locks: number;
-  readonly lockedUntilMs: number;
-  readonly lockTold: boolean;
-  readonly expiresAtMs: number;
-}
+const NOTHING: AttemptRow = { times: [], locks: 0, lockedUntilMs: 0, lockTold: false, expiresAtMs: 0 };
 
-const NOTHING: Tally = { times: [], locks: 0, lockedUntilMs: 0, lockTold: false, expiresAtMs: 0 };
-
-function waitOf(rule: Rule, tally: Tally, nowMs: number): number {
+function waitOf(rule: Rule, tally: AttemptRow, nowMs: number): number {
   const lockMs = Math.max(0, tally.lockedUntilMs - nowMs);
   const counting = countingTimes(rule, tally, nowMs);
   const oldest = counting.at(-rule.attemptsMax);
@@ -169,7 +161,7 @@ function waitOf(rule: Rule, tally: Tally, nowMs: number): number {
 }
 
 /** Returns the tally with one more attempt. The attempt that reaches the limit locks it, before it is judged. */
-function advance(rule: Rule, tally: Tally, nowMs: number): Tally {
+function advance(rule: Rule, tally: AttemptRow, nowMs: number): AttemptRow {
   const times = [...countingTimes(rule, tally, nowMs), nowMs];
   const isReached = times.length >= rule.attemptsMax || (rule.locks === 'from_then_on' && tally.locks > 0);
   if (rule.locks === 'never' || !isReached)
@@ -184,7 +176,7 @@ function advance(rule: Rule, tally: Tally, nowMs: number): Tally {
   };
 }
 
-function countingTimes(rule: Rule, tally: Tally, nowMs: number): readonly number[] {
+function countingTimes(rule: Rule, tally: AttemptRow, nowMs: number): readonly number[] {
   return tally.times.filter((atMs) => atMs > nowMs - rule.spanMs);
 }
 
@@ -192,15 +184,13 @@ function makeCounter(kind: Counter['kind'], ...of: readonly string[]): Counter {
   return { kind, key: `${kind}:${hashToken(JSON.stringify(of))}` };
 }
 
-function loadTally(unit: UnitContext, counter: Counter): Tally {
+function loadTally(unit: UnitContext, counter: Counter): AttemptRow {
   const row = loadAttempts(unit.db, counter.key);
-  if (!row || row.expiresAtMs <= unit.now()) return NOTHING;
-  return { ...row, times: JSON.parse(row.times), lockTold: row.lockTold === 1 };
+  return row && row.expiresAtMs > unit.now() ? row : NOTHING;
 }
 
-function saveTally(unit: UnitContext, counter: Counter, tally: Tally): void {
-  const row: AttemptRow = { ...tally, times: JSON.stringify(tally.times), lockTold: Number(tally.lockTold) };
-  saveAttempts(unit.db, counter.key, row);
+function saveTally(unit: UnitContext, { key }: Counter, tally: AttemptRow): void {
+  saveAttempts(unit.db, { key, ...tally });
 }
 
 /** Of 16 bits, in an IPv6 address and in its network. */

@@ -110,7 +110,11 @@ function makeResetOperations(unit: UnitContext): Pick<LinkOperations, 'beginRese
       if (link.userId === null) throw unknownLink();
       const { userId } = link;
       const atMs = endAllOf(unit, userId);
-      savePassword(unit.db, { userId, hash: requirePasswordHash(input.hash), atMs });
+      savePassword(unit.db, {
+        userId,
+        passwordHash: requirePasswordHash(input.hash),
+        passwordChangedAtMs: atMs,
+      });
       if (input.removePasskeys === true) removePasskeys(unit, { scopeId, userId });
       // A change of address voids the links to the former one, so this address is the account's.
       saveVerifiedEmail(unit.db, { userId, email: link.email });
@@ -150,7 +154,7 @@ function makeEmailOperations(
       recordAccountEvent(unit, 'email_changed', { scopeId, userId });
       // An unverified address may belong to another person, who must not get a link.
       const order = { purpose: 'email_revert', email: former.email, userId, name: former.name } as const;
-      const revert = former.emailVerified === 1 ? makeLink(unit, order) : null;
+      const revert = former.emailVerified ? makeLink(unit, order) : null;
       return { account: toAccount(requireAccount(unit, userId)), formerEmail: former.email, revert };
     },
 

@@ -1,24 +1,23 @@
 /** The SQL of the links that are sent to addresses. */
-import type { SqlDatabase } from '@freehold/store';
+import { defineTable, nullable, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
 import type { LinkPurpose } from './contract.ts';
 
-export interface LinkRow {
-  readonly purpose: LinkPurpose;
+const links = defineTable('account_links', ['tokenHash'], {
+  tokenHash: unread(text()),
+  purpose: text<LinkPurpose>(),
   /** SHA-256 of the address, under which an earlier link of the same kind is found. */
-  readonly addressHash: string;
+  addressHash: text(),
   /** The address the link was sent to; null when it was not sent. */
-  readonly email: string | null;
+  email: nullable(text()),
   /** Null before there is an account. */
-  readonly userId: string | null;
-  readonly name: string | null;
-  readonly expiresAtMs: number;
-  readonly usedAtMs: number | null;
-}
+  userId: nullable(text()),
+  name: nullable(text()),
+  expiresAtMs: time(),
+  usedAtMs: nullable(time()),
+});
+export type LinkRow = RowOf<typeof links>;
 
-const COLUMNS = `purpose, address_hash AS addressHash, email, user_id AS userId, name, expires_at AS expiresAtMs,
-  used_at AS usedAtMs`;
-
-export const LINK_SQL = `SELECT ${COLUMNS} FROM account_links WHERE token_hash = ?`;
+export const LINK_SQL = `${links.select} WHERE token_hash = ?`;
 export const RETIRE_LINKS_SQL = `DELETE FROM account_links
   WHERE purpose = ? AND address_hash = ? AND user_id IS ? AND used_at IS NULL`;
 export const VOID_LINKS_SQL = `DELETE FROM account_links
@@ -29,27 +28,11 @@ export const FORGET_LINKS_SQL = `DELETE FROM account_links WHERE token_hash IN
   (SELECT token_hash FROM account_links WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
 
 /** The look-up is by a hash of 128 random bits, so that its timing says nothing about the token. */
-export function loadLink(db: SqlDatabase, tokenHash: string): LinkRow | undefined {
-  return db.get<LinkRow>(LINK_SQL, tokenHash);
-}
+export const loadLink = links.get;
+export const markLinkUsed = links.updating('usedAtMs');
 
 export function insertLink(db: SqlDatabase, row: LinkRow, tokenHash: string): void {
-  db.run(
-    `INSERT INTO account_links (token_hash, purpose, address_hash, email, user_id, name, expires_at, used_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    tokenHash,
-    row.purpose,
-    row.addressHash,
-    row.email,
-    row.userId,
-    row.name,
-    row.expiresAtMs,
-    row.usedAtMs,
-  );
-}
-
-export function markLinkUsed(db: SqlDatabase, use: { tokenHash: string; atMs: number }): void {
-  db.run('UPDATE account_links SET used_at = ? WHERE token_hash = ?', use.atMs, use.tokenHash);
+  links.insert(db, { ...row, tokenHash });
 }
 
 /** Removes the unused links of one purpose, address and account (or of no account). */

@@ -63,7 +63,7 @@ export function takeLink(unit: UnitContext, token: unknown, purpose: LinkPurpose
   const nowMs = unit.now();
   if (nowMs >= row.expiresAtMs)
     throw refusal('conflict', 'link_expired', 'This link has expired. Ask for a new one.');
-  markLinkUsed(unit.db, { tokenHash, atMs: nowMs });
+  markLinkUsed(unit.db, { tokenHash, usedAtMs: nowMs });
   forgetLinks(unit.db, { expiresAtMs: nowMs - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
   return row;
 }

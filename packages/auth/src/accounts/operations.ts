@@ -43,7 +43,7 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
         ...toAccount(row),
         createdMs: row.createdAtMs,
         passwordChangedMs: row.passwordChangedAtMs,
-        totp: row.totpEnabled === 1,
+        totp: row.totpEnabled,
         recoveryCodes: countRecoveryCodes(unit.db, userId),
         passkeys: loadPasskeys(unit.db, userId).map(toPasskey),
         passkeyHandle: passkeyHandleOf(row),
@@ -70,7 +70,11 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
       requireHolder(unit, input);
       // Later than all sessions of the old password, and so are the sessions and browsers of the new one.
       const sessionAtMs = endAllOf(unit, userId);
-      savePassword(unit.db, { userId, hash: requirePasswordHash(input.hash), atMs: sessionAtMs });
+      savePassword(unit.db, {
+        userId,
+        passwordHash: requirePasswordHash(input.hash),
+        passwordChangedAtMs: sessionAtMs,
+      });
       recordAccountEvent(unit, 'password_changed', { scopeId, userId });
       return { sessionAtMs };
     },
@@ -119,7 +123,7 @@ function makeSecondFactorOperations(
   return {
     enableTotp(input) {
       const { scopeId, userId, code } = input;
-      if (requireHolder(unit, input).totpEnabled === 1)
+      if (requireHolder(unit, input).totpEnabled)
         throw refusal('conflict', 'totp_enabled', 'A second factor is in use already. Turn it off first.');
       const secret = requireTotpSecret(input.secret);
       const typed = typeof code === 'string' ? code.replace(/[\s-]/g, '') : '';
@@ -142,13 +146,13 @@ function makeSecondFactorOperations(
       deleteTotp(unit.db, userId);
       deleteRecoveryCodes(unit.db, userId);
       voidSecondFactors(unit.db, userId);
-      if (totpEnabled === 1) recordAccountEvent(unit, 'totp_disabled', { scopeId, userId });
+      if (totpEnabled) recordAccountEvent(unit, 'totp_disabled', { scopeId, userId });
       return null;
     },
 
     makeRecoveryCodes(input) {
       const { scopeId, userId } = input;
-      if (requireHolder(unit, input).totpEnabled === 0)
+      if (!requireHolder(unit, input).totpEnabled)
         throw refusal(
           'conflict',
           'totp_disabled',

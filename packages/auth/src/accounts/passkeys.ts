@@ -46,7 +46,7 @@ export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
       const account = session ? requireHolder(unit, { userId, session }) : requireAccount(unit, userId);
       if (isCounterBehind(row.counter, counter))
         return refuseSignIn(unit, { scopeId, account, reason: 'passkey_counter' });
-      markPasskeyUsed(unit.db, { id, counter, backedUp, atMs: unit.now() });
+      markPasskeyUsed(unit.db, { id, counter, backedUp, usedAtMs: unit.now() });
       return signIn(unit, account);
     },
 
@@ -124,7 +124,7 @@ export function storePasskey(unit: UnitContext, userId: string, passkey: NewPass
     userId,
     publicKey,
     counter,
-    backedUp: Number(backedUp),
+    backedUp,
     name: requireName(name) ?? NAME_DEFAULT,
     createdAtMs: unit.now(),
     usedAtMs: null,
@@ -135,7 +135,7 @@ export function storePasskey(unit: UnitContext, userId: string, passkey: NewPass
 
 export function toPasskey(row: PasskeyRow): Passkey {
   const { id, name, createdAtMs: createdMs, usedAtMs: usedMs } = row;
-  return { id, name, backedUp: row.backedUp === 1, createdMs, usedMs };
+  return { id, name, backedUp: row.backedUp, createdMs, usedMs };
 }
 
 /**

@@ -1,20 +1,21 @@
 /** The SQL of pending sign-ins: used challenges, and tokens that wait for a second factor. */
-import type { SqlDatabase } from '@freehold/store';
+import { defineTable, integer, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
 
 /** A right first factor that waits for the second. */
-export interface SecondFactorRow {
-  readonly userId: string;
+const secondFactors = defineTable('account_second_factors', ['tokenHash'], {
+  tokenHash: unread(text()),
+  userId: text(),
   /** Wrong codes so far. */
-  readonly tries: number;
-  readonly expiresAtMs: number;
-}
+  tries: integer(),
+  expiresAtMs: time(),
+});
+export type SecondFactorRow = RowOf<typeof secondFactors>;
 
 export const USE_CHALLENGE_SQL = `INSERT INTO account_used_challenges (id, expires_at) VALUES (?, ?)
   ON CONFLICT (id) DO NOTHING RETURNING id`;
 export const FORGET_CHALLENGES_SQL = `DELETE FROM account_used_challenges WHERE id IN
   (SELECT id FROM account_used_challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
-export const SECOND_FACTOR_SQL = `SELECT user_id AS userId, tries, expires_at AS expiresAtMs
-  FROM account_second_factors WHERE token_hash = ?`;
+export const SECOND_FACTOR_SQL = `${secondFactors.select} WHERE token_hash = ?`;
 export const VOID_SECOND_FACTORS_SQL = 'DELETE FROM account_second_factors WHERE user_id = ?';
 export const TRIM_SECOND_FACTORS_SQL = `DELETE FROM account_second_factors WHERE user_id = ?1 AND token_hash NOT IN
   (SELECT token_hash FROM account_second_factors WHERE user_id = ?1 ORDER BY expires_at DESC LIMIT ?2)`;
@@ -31,29 +32,10 @@ export function forgetChallenges(db: SqlDatabase, options: { nowMs: number; rows
   db.run(FORGET_CHALLENGES_SQL, options.nowMs, options.rowsMax);
 }
 
-export function loadSecondFactor(db: SqlDatabase, tokenHash: string): SecondFactorRow | undefined {
-  return db.get<SecondFactorRow>(SECOND_FACTOR_SQL, tokenHash);
-}
-
-export function insertSecondFactor(
-  db: SqlDatabase,
-  row: { tokenHash: string; userId: string; expiresAtMs: number },
-): void {
-  db.run(
-    'INSERT INTO account_second_factors (token_hash, user_id, tries, expires_at) VALUES (?, ?, 0, ?)',
-    row.tokenHash,
-    row.userId,
-    row.expiresAtMs,
-  );
-}
-
-export function saveSecondFactorTries(db: SqlDatabase, row: { tokenHash: string; tries: number }): void {
-  db.run('UPDATE account_second_factors SET tries = ? WHERE token_hash = ?', row.tries, row.tokenHash);
-}
-
-export function deleteSecondFactor(db: SqlDatabase, tokenHash: string): void {
-  db.run('DELETE FROM account_second_factors WHERE token_hash = ?', tokenHash);
-}
+export const loadSecondFactor = secondFactors.get;
+export const insertSecondFactor = secondFactors.insert;
+export const saveSecondFactorTries = secondFactors.updating('tries');
+export const deleteSecondFactor = secondFactors.delete;
 
 /** Removes every token of an account. */
 export function voidSecondFactors(db: SqlDatabase, userId: string): void {

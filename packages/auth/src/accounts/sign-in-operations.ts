@@ -61,7 +61,8 @@ export function makeSignInOperations(unit: UnitContext, keeper: SecretKeeper): S
       const { userId } = account;
       if (session) requireHolder(unit, { userId, session });
       forgetAttempts(unit, counters);
-      if (rehash !== undefined) savePasswordHash(unit.db, { userId, hash: requirePasswordHash(rehash) });
+      if (rehash !== undefined)
+        savePasswordHash(unit.db, { userId, passwordHash: requirePasswordHash(rehash) });
       return passFirstFactor(unit, account);
     },
 
@@ -121,11 +122,11 @@ function takeTotpCode(unit: UnitContext, keeper: SecretKeeper, account: AccountR
   const { userId, totpSecret: value, totpSealed: sealed, totpStep: afterStep } = account;
   const code = typed.replace(/[\s-]/g, '');
   // A recovery code works also where the secret cannot be opened.
-  if (account.totpEnabled === 0 || value === null || !isTotpCode(code)) return false;
+  if (!account.totpEnabled || value === null || !isTotpCode(code)) return false;
   const secret = keeper.reveal(totpPlace(userId), { value, sealed });
   const step = matchTotp(code, { secret, nowMs: unit.now(), afterStep });
   if (step === null) return false;
-  saveTotpStep(unit.db, { userId, step });
+  saveTotpStep(unit.db, { userId, totpStep: step });
   return true;
 }
 

@@ -1,120 +1,86 @@
 /** The SQL of accounts and their recovery codes. */
-import type { SqlDatabase } from '@freehold/store';
+import {
+  boolean,
+  defineTable,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { StoredSecret } from '../lib/secret-keeper.ts';
 
-export interface AccountRow {
-  readonly userId: string;
+const accounts = defineTable('accounts', ['userId'], {
+  userId: text(),
   /** In its one spelling. */
-  readonly email: string;
-  readonly emailVerified: number;
-  readonly name: string | null;
+  email: text(),
+  emailVerified: boolean(),
+  name: nullable(text()),
   /** A PHC string, or null when there is no password. */
-  readonly passwordHash: string | null;
-  readonly passwordChangedAtMs: number | null;
+  passwordHash: nullable(text()),
+  passwordChangedAtMs: nullable(time()),
   /** In its stored form; null when there is no second factor. */
-  readonly totpSecret: string | null;
-  readonly totpSealed: number;
-  readonly totpEnabled: number;
+  totpSecret: nullable(text()),
+  totpSealed: integer(),
+  totpEnabled: boolean(),
   /** The newest time step of which a code was used. */
-  readonly totpStep: number;
+  totpStep: integer(),
   /** Null unless a sign-up by passkey chose one: it is derived from the id then. */
-  readonly passkeyHandle: string | null;
-  readonly createdAtMs: number;
-}
+  passkeyHandle: nullable(text()),
+  createdAtMs: time(),
+});
+export type AccountRow = RowOf<typeof accounts>;
 
-const COLUMNS = `user_id AS userId, email, email_verified AS emailVerified, name, password_hash AS passwordHash,
-  password_changed_at AS passwordChangedAtMs, totp_secret AS totpSecret, totp_sealed AS totpSealed,
-  totp_enabled AS totpEnabled, totp_step AS totpStep, passkey_handle AS passkeyHandle, created_at AS createdAtMs`;
+const NO_TOTP = { totpSecret: null, totpSealed: 0, totpEnabled: false, totpStep: 0 };
 
-export const ACCOUNT_SQL = `SELECT ${COLUMNS} FROM accounts WHERE user_id = ?`;
-export const ACCOUNT_BY_EMAIL_SQL = `SELECT ${COLUMNS} FROM accounts WHERE email = ?`;
+export const ACCOUNT_SQL = `${accounts.select} WHERE user_id = ?`;
+export const ACCOUNT_BY_EMAIL_SQL = `${accounts.select} WHERE email = ?`;
 
-export function loadAccount(db: SqlDatabase, userId: string): AccountRow | undefined {
-  return db.get<AccountRow>(ACCOUNT_SQL, userId);
-}
-
-/** @param email in its one spelling. */
-export function loadAccountByEmail(db: SqlDatabase, email: string): AccountRow | undefined {
-  return db.get<AccountRow>(ACCOUNT_BY_EMAIL_SQL, email);
-}
+export const loadAccount = accounts.get;
+/** Loads by the address in its one spelling. */
+export const loadAccountByEmail = accounts.finding('email');
+/** A new password. */
+export const savePassword = accounts.updating('passwordHash', 'passwordChangedAtMs');
+/** The same password under another hash. */
+export const savePasswordHash = accounts.updating('passwordHash');
+export const saveAccountName = accounts.updating('name');
+export const saveTotpStep = accounts.updating('totpStep');
+const updateEmail = accounts.updating('email', 'emailVerified');
+const updateTotp = accounts.updating('totpSecret', 'totpSealed', 'totpEnabled', 'totpStep');
+const updateTotpSecret = accounts.updating('totpSecret', 'totpSealed');
 
 export function insertAccount(
   db: SqlDatabase,
-  account: {
-    userId: string;
-    email: string;
-    emailVerified: boolean;
-    name: string | null;
-    passwordHash: string | null;
-    passkeyHandle: string | null;
-    atMs: number;
+  {
+    atMs,
+    ...account
+  }: Omit<AccountRow, keyof typeof NO_TOTP | 'passwordChangedAtMs' | 'createdAtMs'> & {
+    readonly atMs: number;
   },
 ): void {
-  db.run(
-    `INSERT INTO accounts (user_id, email, email_verified, name, password_hash, password_changed_at, passkey_handle,
-       created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    account.userId,
-    account.email,
-    Number(account.emailVerified),
-    account.name,
-    account.passwordHash,
-    account.passwordHash === null ? null : account.atMs,
-    account.passkeyHandle,
-    account.atMs,
-  );
-}
-
-/** A new password. */
-export function savePassword(
-  db: SqlDatabase,
-  password: { userId: string; hash: string; atMs: number },
-): void {
-  db.run(
-    'UPDATE accounts SET password_hash = ?, password_changed_at = ? WHERE user_id = ?',
-    password.hash,
-    password.atMs,
-    password.userId,
-  );
-}
-
-/** The same password under another hash. */
-export function savePasswordHash(db: SqlDatabase, password: { userId: string; hash: string }): void {
-  db.run('UPDATE accounts SET password_hash = ? WHERE user_id = ?', password.hash, password.userId);
+  const passwordChangedAtMs = account.passwordHash === null ? null : atMs;
+  accounts.insert(db, { ...account, ...NO_TOTP, passwordChangedAtMs, createdAtMs: atMs });
 }
 
 /** An address whose holder has shown that mail to it reaches them. */
 export function saveVerifiedEmail(db: SqlDatabase, account: { userId: string; email: string }): void {
-  db.run(
-    'UPDATE accounts SET email = ?, email_verified = 1 WHERE user_id = ?',
-    account.email,
-    account.userId,
-  );
-}
-
-export function saveAccountName(db: SqlDatabase, account: { userId: string; name: string | null }): void {
-  db.run('UPDATE accounts SET name = ? WHERE user_id = ?', account.name, account.userId);
+  updateEmail(db, { ...account, emailVerified: true });
 }
 
 /** @param totp `step`: that of the code which turned it on. */
 export function saveTotp(db: SqlDatabase, totp: StoredSecret & { userId: string; step: number }): void {
-  db.run(
-    'UPDATE accounts SET totp_secret = ?, totp_sealed = ?, totp_enabled = 1, totp_step = ? WHERE user_id = ?',
-    totp.value,
-    totp.sealed,
-    totp.step,
-    totp.userId,
-  );
+  const { userId, value, sealed, step } = totp;
+  updateTotp(db, { userId, totpSecret: value, totpSealed: sealed, totpEnabled: true, totpStep: step });
 }
 
 /** The same secret, in another stored form. */
 export function saveTotpSecret(db: SqlDatabase, totp: StoredSecret & { userId: string }): void {
-  db.run(
-    'UPDATE accounts SET totp_secret = ?, totp_sealed = ? WHERE user_id = ?',
-    totp.value,
-    totp.sealed,
-    totp.userId,
-  );
+  updateTotpSecret(db, { userId: totp.userId, totpSecret: totp.value, totpSealed: totp.sealed });
+}
+
+export function deleteTotp(db: SqlDatabase, userId: string): void {
+  updateTotp(db, { userId, ...NO_TOTP });
 }
 
 /** The secrets of every account that has a second factor. */
@@ -125,24 +91,12 @@ export function loadTotpSecrets(db: SqlDatabase): (StoredSecret & { readonly use
   );
 }
 
-export function deleteTotp(db: SqlDatabase, userId: string): void {
-  db.run(
-    'UPDATE accounts SET totp_secret = NULL, totp_sealed = 0, totp_enabled = 0, totp_step = 0 WHERE user_id = ?',
-    userId,
-  );
-}
-
-export function saveTotpStep(db: SqlDatabase, totp: { userId: string; step: number }): void {
-  db.run('UPDATE accounts SET totp_step = ? WHERE user_id = ?', totp.step, totp.userId);
-}
-
-export function insertRecoveryCode(db: SqlDatabase, code: { userId: string; hash: string }): void {
-  db.run('INSERT INTO account_recovery_codes (user_id, code_hash) VALUES (?, ?)', code.userId, code.hash);
-}
-
-export function deleteRecoveryCodes(db: SqlDatabase, userId: string): void {
-  db.run('DELETE FROM account_recovery_codes WHERE user_id = ?', userId);
-}
+const recoveryCodes = defineTable('account_recovery_codes', ['userId', 'hash'], {
+  userId: text(),
+  hash: text('code_hash'),
+});
+export const insertRecoveryCode = recoveryCodes.insert;
+export const deleteRecoveryCodes = recoveryCodes.deleting('userId');
 
 export const USE_RECOVERY_CODE_SQL =
   'DELETE FROM account_recovery_codes WHERE user_id = ? AND code_hash = ? RETURNING user_id';
