@@ -1,71 +1,57 @@
 /** The SQL of customers, typed in and out. */
-import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import {
+  computed,
+  defineTable,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import type { LanguageTag } from '../lib/languages.ts';
 import { fold, searchPatterns } from '../lib/text.ts';
 import type { Customer } from './schema.ts';
 
-interface CustomerRow {
-  readonly id: string;
-  readonly name: string;
-  readonly phone: string | null;
-  readonly email: string | null;
-  readonly language: LanguageTag | null;
-  readonly remarks: string | null;
-  readonly sites: number;
-  readonly openOrders: number;
-  readonly erasedAt: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+const customers = defineTable('customers', ['id'], {
+  id: text(),
+  name: text(),
+  phone: nullable(text()),
+  email: nullable(text()),
+  language: nullable(text<LanguageTag>()),
+  remarks: nullable(text()),
+  search: unread(text()),
+  sites: computed('(SELECT count(*) FROM sites s WHERE s.customer_id = customers.id)', integer()),
+  openOrders: computed(
+    `(SELECT count(*) FROM orders o WHERE o.customer_id = customers.id AND o.state NOT IN ('invoiced', 'cancelled'))`,
+    integer(),
+  ),
+  erasedAt: nullable(time()),
+  createdAt: time(),
+  updatedAt: time(),
+});
+export type CustomerRecord = Pick<
+  RowOf<typeof customers>,
+  'id' | 'name' | 'phone' | 'email' | 'language' | 'remarks'
+>;
 
-export interface CustomerRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly phone: string | null;
-  readonly email: string | null;
-  readonly language: LanguageTag | null;
-  readonly remarks: string | null;
-}
-
-const SELECT = `SELECT c.id, c.name, c.phone, c.email, c.language, c.remarks, c.erased_at AS erasedAt, c.created_at AS createdAt, c.updated_at AS updatedAt,
-  (SELECT count(*) FROM sites s WHERE s.customer_id = c.id) AS sites,
-  (SELECT count(*) FROM orders o WHERE o.customer_id = c.id AND o.state NOT IN ('invoiced', 'cancelled')) AS openOrders
-  FROM customers c`;
+const update = customers.updating('name', 'phone', 'email', 'language', 'remarks', 'search', 'updatedAt');
+const present = customers.recording<Customer>();
 
 export function insertCustomer(sql: SqlDatabase, record: CustomerRecord, nowMs: number): void {
-  sql.run(
-    `INSERT INTO customers (id, name, phone, email, language, remarks, search, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    record.id,
-    record.name,
-    record.phone,
-    record.email,
-    record.language,
-    record.remarks,
-    searchable(record),
-    nowMs,
-    nowMs,
-  );
+  const times = { erasedAt: null, createdAt: nowMs, updatedAt: nowMs };
+  customers.insert(sql, { ...record, ...times, search: searchable(record) });
 }
 
 export function saveCustomer(sql: SqlDatabase, record: CustomerRecord, nowMs: number): void {
-  sql.run(
-    'UPDATE customers SET name = ?, phone = ?, email = ?, language = ?, remarks = ?, search = ?, updated_at = ? WHERE id = ?',
-    record.name,
-    record.phone,
-    record.email,
-    record.language,
-    record.remarks,
-    searchable(record),
-    nowMs,
-    record.id,
-  );
+  update(sql, { ...record, search: searchable(record), updatedAt: nowMs });
 }
 
 /** @throws PlatformError `not_found` */
 export function loadCustomer(sql: SqlDatabase, id: string): Customer {
-  const row = sql.get<CustomerRow>(`${SELECT} WHERE c.id = ?`, id);
+  const row = customers.get(sql, id);
   if (!row)
     throw new PlatformError('not_found', 'There is no such customer.', { reason: 'unknown_customer' });
   return present(row);
@@ -88,19 +74,20 @@ export function listCustomers(
   sql: SqlDatabase,
   filter: { readonly q?: string | undefined; readonly limit: number; readonly cursor?: string | undefined },
 ): Page<Customer> {
-  const where = ['c.erased_at IS NULL'];
+  const where = ['erased_at IS NULL'];
   const params: (string | number)[] = [];
   if (filter.cursor !== undefined) {
     const [name, id] = parseKey(filter.cursor);
-    where.push('(c.name COLLATE NOCASE, c.id) > (?, ?)');
+    where.push('(name COLLATE NOCASE, id) > (?, ?)');
     params.push(name, id);
   }
   for (const pattern of searchPatterns(filter.q)) {
-    where.push(`c.search LIKE ? ESCAPE '\\'`);
+    where.push(`search LIKE ? ESCAPE '\\'`);
     params.push(pattern);
   }
-  const rows = sql.all<CustomerRow>(
-    `${SELECT} WHERE ${where.join(' AND ')} ORDER BY c.name COLLATE NOCASE, c.id LIMIT ?`,
+  const rows = customers.all(
+    sql,
+    `${customers.select} WHERE ${where.join(' AND ')} ORDER BY name COLLATE NOCASE, id LIMIT ?`,
     ...params,
     filter.limit + 1,
   );
@@ -124,13 +111,4 @@ function parseKey(cursor: string): [name: string, id: string] {
 
 function searchable(record: CustomerRecord): string {
   return fold(record.name, record.phone, record.email);
-}
-
-function present(row: CustomerRow): Customer {
-  return {
-    ...row,
-    erasedAt: row.erasedAt === null ? null : toTimestamp(row.erasedAt),
-    createdAt: toTimestamp(row.createdAt),
-    updatedAt: toTimestamp(row.updatedAt),
-  };
 }

@@ -1,45 +1,55 @@
 /** The SQL of invoices, typed in and out. */
-import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase, SqlValue } from '@freehold/store';
+import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import {
+  defineTable,
+  hidden,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  type SqlValue,
+  text,
+  time,
+} from '@freehold/store';
 import type { InvoiceAmounts } from './amounts.ts';
 import type { Invoice } from './schema.ts';
 
-interface InvoiceRow extends InvoiceAmounts {
-  readonly id: string;
-  readonly number: number | null;
-  readonly state: 'draft' | 'issued';
-  readonly orderId: string;
+const invoices = defineTable('invoices', ['id'], {
+  id: text(),
+  number: nullable(integer()),
+  state: text<'draft' | 'issued'>(),
+  orderId: hidden(text()),
+  currency: text(),
+  callOutCents: integer(),
+  labourCents: integer(),
+  materialsCents: integer(),
+  totalCents: integer(),
+  createdAt: time(),
+  issuedAt: nullable(time()),
+});
+
+type InvoiceRow = RowOf<typeof invoices> & {
   readonly orderNumber: number;
   readonly orderTitle: string;
   readonly customerId: string;
   readonly customerName: string;
-  readonly currency: string;
-  readonly createdAt: number;
-  readonly issuedAt: number | null;
-}
+};
 
-const SELECT = `SELECT i.id, i.number, i.state, i.order_id AS orderId, o.number AS orderNumber, o.title AS orderTitle,
-  c.id AS customerId, c.name AS customerName, i.currency, i.call_out_cents AS callOutCents, i.labour_cents AS labourCents,
-  i.materials_cents AS materialsCents, i.total_cents AS totalCents, i.created_at AS createdAt, i.issued_at AS issuedAt
+const SELECT = `SELECT ${invoices.columnsOf('i')}, o.number AS orderNumber, o.title AS orderTitle,
+  c.id AS customerId, c.name AS customerName
   FROM invoices i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id`;
+const shown = invoices.recording<Omit<Invoice, 'order' | 'customer'>>();
 
 export function insertInvoice(
   sql: SqlDatabase,
-  invoice: InvoiceAmounts & { readonly id: string; readonly order: string; readonly currency: string },
+  {
+    order,
+    ...invoice
+  }: InvoiceAmounts & { readonly id: string; readonly order: string; readonly currency: string },
   nowMs: number,
 ): void {
-  sql.run(
-    `INSERT INTO invoices (id, order_id, number, state, currency, call_out_cents, labour_cents, materials_cents, total_cents, created_at)
-     VALUES (?, ?, NULL, 'draft', ?, ?, ?, ?, ?, ?)`,
-    invoice.id,
-    invoice.order,
-    invoice.currency,
-    invoice.callOutCents,
-    invoice.labourCents,
-    invoice.materialsCents,
-    invoice.totalCents,
-    nowMs,
-  );
+  const draft = { number: null, state: 'draft', createdAt: nowMs, issuedAt: null } as const;
+  invoices.insert(sql, { ...invoice, ...draft, orderId: order });
 }
 
 /** Gives the draft its number, the next one, and closes it. */
@@ -85,17 +95,8 @@ export function listInvoices(
 
 function present(row: InvoiceRow): Invoice {
   return {
-    id: row.id,
-    number: row.number,
-    state: row.state,
+    ...shown(row),
     order: { id: row.orderId, number: row.orderNumber, title: row.orderTitle },
     customer: { id: row.customerId, name: row.customerName },
-    currency: row.currency,
-    callOutCents: row.callOutCents,
-    labourCents: row.labourCents,
-    materialsCents: row.materialsCents,
-    totalCents: row.totalCents,
-    createdAt: toTimestamp(row.createdAt),
-    issuedAt: row.issuedAt === null ? null : toTimestamp(row.issuedAt),
   };
 }

@@ -8,7 +8,17 @@ import {
   type PrincipalId,
   toTimestamp,
 } from '@freehold/contracts';
-import type { SqlDatabase, SqlValue } from '@freehold/store';
+import {
+  defineTable,
+  integer,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  type SqlValue,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import { fold, searchPatterns } from '../lib/text.ts';
 import type { OrderSummary } from './schema.ts';
 import type { OrderState } from './states.ts';
@@ -17,32 +27,33 @@ import type { OrderState } from './states.ts';
 const NUMBER_BEFORE_FIRST = 1_000;
 
 /** An order as its row says it. Times are milliseconds. */
-export interface OrderRecord {
-  readonly id: string;
-  readonly number: number;
-  readonly customerId: string;
-  readonly siteId: string | null;
-  readonly title: string;
-  readonly description: string | null;
-  readonly urgent: number;
-  readonly state: OrderState;
-  readonly scheduledFrom: number | null;
-  readonly scheduledTo: number | null;
-  readonly minutes: number | null;
-  readonly materialsCents: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+const orders = defineTable('orders', ['id'], {
+  id: text(),
+  number: integer(),
+  customerId: text(),
+  siteId: nullable(text()),
+  title: text(),
+  description: nullable(text()),
+  urgent: integer(),
+  state: text<OrderState>(),
+  scheduledFrom: nullable(time()),
+  scheduledTo: nullable(time()),
+  minutes: nullable(integer()),
+  materialsCents: nullable(integer()),
+  search: unread(text()),
+  createdAt: time(),
+  updatedAt: time(),
+});
+export type OrderRecord = RowOf<typeof orders>;
+
+const update = orders.updating(
+  ...(['siteId', 'title', 'description', 'urgent', 'state', 'scheduledFrom', 'scheduledTo'] as const),
+  ...(['minutes', 'materialsCents', 'search', 'updatedAt'] as const),
+);
 
 /** @throws PlatformError `not_found` */
 export function loadOrder(sql: SqlDatabase, id: string): OrderRecord {
-  const row = sql.get<OrderRecord>(
-    `SELECT id, number, customer_id AS customerId, site_id AS siteId, title, description, urgent, state,
-       scheduled_from AS scheduledFrom, scheduled_to AS scheduledTo, minutes, materials_cents AS materialsCents,
-       created_at AS createdAt, updated_at AS updatedAt
-     FROM orders WHERE id = ?`,
-    id,
-  );
+  const row = orders.get(sql, id);
   if (!row) throw new PlatformError('not_found', 'There is no such work order.', { reason: 'unknown_order' });
   return row;
 }
@@ -70,22 +81,7 @@ export function insertOrder(
 
 /** Writes what may change of an order. */
 export function saveOrder(sql: SqlDatabase, order: OrderRecord, nowMs: number): void {
-  sql.run(
-    `UPDATE orders SET site_id = ?, title = ?, description = ?, urgent = ?, state = ?, scheduled_from = ?,
-       scheduled_to = ?, minutes = ?, materials_cents = ?, search = ?, updated_at = ? WHERE id = ?`,
-    order.siteId,
-    order.title,
-    order.description,
-    order.urgent,
-    order.state,
-    order.scheduledFrom,
-    order.scheduledTo,
-    order.minutes,
-    order.materialsCents,
-    fold(order.title, order.description),
-    nowMs,
-    order.id,
-  );
+  update(sql, { ...order, search: fold(order.title, order.description), updatedAt: nowMs });
 }
 
 /** Says that something around the order changed: a note, an assignee. */

@@ -1,22 +1,26 @@
 /** The SQL of reminders, typed in and out. A reminder that waits is unique for its order and kind. */
-import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import { defineTable, hidden, type RowOf, type SqlDatabase, text, time } from '@freehold/store';
 import type { Reminder, ReminderKind } from './schema.ts';
 
-interface ReminderRow {
-  readonly id: string;
-  readonly kind: ReminderKind;
-  readonly orderId: string;
+const reminders = defineTable('reminders', ['id'], {
+  id: text(),
+  kind: text<ReminderKind>(),
+  orderId: hidden(text()),
+  raisedAt: time(),
+});
+
+type ReminderRow = RowOf<typeof reminders> & {
   readonly orderNumber: number;
   readonly orderTitle: string;
   readonly customerId: string;
   readonly customerName: string;
-  readonly raisedAt: number;
-}
+};
 
-const SELECT = `SELECT r.id, r.kind, r.order_id AS orderId, o.number AS orderNumber, o.title AS orderTitle,
-  c.id AS customerId, c.name AS customerName, r.raised_at AS raisedAt
+const SELECT = `SELECT ${reminders.columnsOf('r')}, o.number AS orderNumber, o.title AS orderTitle,
+  c.id AS customerId, c.name AS customerName
   FROM reminders r JOIN orders o ON o.id = r.order_id JOIN customers c ON c.id = o.customer_id`;
+const shown = reminders.recording<Omit<Reminder, 'order' | 'customer'>>();
 
 /** Exported for the test that holds its plan. */
 export const WAITING_SQL = `${SELECT} WHERE r.settled_at IS NULL AND r.id > ? ORDER BY r.id LIMIT ?`;
@@ -29,16 +33,10 @@ export const OVERDUE_SQL = `SELECT o.id FROM orders o INDEXED BY orders_by_end
 
 export function insertReminder(
   sql: SqlDatabase,
-  reminder: { readonly id: string; readonly kind: ReminderKind; readonly order: string },
+  { order, ...reminder }: { readonly id: string; readonly kind: ReminderKind; readonly order: string },
   nowMs: number,
 ): void {
-  sql.run(
-    'INSERT INTO reminders (id, kind, order_id, raised_at) VALUES (?, ?, ?, ?)',
-    reminder.id,
-    reminder.kind,
-    reminder.order,
-    nowMs,
-  );
+  reminders.insert(sql, { ...reminder, orderId: order, raisedAt: nowMs });
 }
 
 export function settleReminder(sql: SqlDatabase, id: string, nowMs: number): void {
@@ -82,10 +80,8 @@ export function listOverdue(sql: SqlDatabase, nowMs: number, limit: number): str
 
 function present(row: ReminderRow): Reminder {
   return {
-    id: row.id,
-    kind: row.kind,
+    ...shown(row),
     order: { id: row.orderId, number: row.orderNumber, title: row.orderTitle },
     customer: { id: row.customerId, name: row.customerName },
-    raisedAt: toTimestamp(row.raisedAt),
   };
 }

@@ -1,60 +1,40 @@
 /** The SQL of appointment requests. A row is there while its request waits, and not a moment longer. */
-import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import { defineTable, hidden, nullable, type RowOf, type SqlDatabase, text, time } from '@freehold/store';
 import type { AppointmentRequest } from './schema.ts';
 
-export interface RequestRecord {
-  readonly id: string;
-  /** The customer that the visitor becomes when the request is accepted. Personal data is sealed for this id. */
-  readonly customerId: string;
-  readonly name: string;
-  readonly phone: string | null;
-  readonly email: string | null;
-  readonly what: string;
-  readonly when: string | null;
-}
+const requests = defineTable('requests', ['id'], {
+  id: text(),
+  /** The customer that the visitor becomes when the request is accepted. What is said about them is sealed for it. */
+  customerId: hidden(text()),
+  name: text(),
+  phone: nullable(text()),
+  email: nullable(text()),
+  what: text(),
+  when: nullable(text('wished')),
+  receivedAt: time(),
+});
+export type RequestRecord = Omit<RowOf<typeof requests>, 'receivedAt'>;
 
-interface RequestRow extends RequestRecord {
-  readonly receivedAt: number;
-}
-
-const SELECT = `SELECT id, customer_id AS customerId, name, phone, email, what, wished AS "when", received_at AS receivedAt
-  FROM requests`;
+const present = requests.recording<AppointmentRequest>();
+export const removeRequest = requests.delete;
+export const removeRequestsOf = requests.deleting('customerId');
 
 /** Exported for the test that holds its plan. */
-export const WAITING_REQUESTS_SQL = `${SELECT} WHERE id > ? ORDER BY id LIMIT ?`;
+export const WAITING_REQUESTS_SQL = `${requests.select} WHERE id > ? ORDER BY id LIMIT ?`;
 
 export function insertRequest(sql: SqlDatabase, record: RequestRecord, nowMs: number): void {
-  sql.run(
-    `INSERT INTO requests (id, customer_id, name, phone, email, what, wished, received_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    record.id,
-    record.customerId,
-    record.name,
-    record.phone,
-    record.email,
-    record.what,
-    record.when,
-    nowMs,
-  );
+  requests.insert(sql, { ...record, receivedAt: nowMs });
 }
 
 /** @throws PlatformError `not_found` for one that does not wait any more, as for one that never was. */
 export function loadRequest(sql: SqlDatabase, id: string): RequestRecord {
-  const row = sql.get<RequestRow>(`${SELECT} WHERE id = ?`, id);
+  const row = requests.get(sql, id);
   if (!row)
     throw new PlatformError('not_found', 'This request does not wait any more.', {
       reason: 'unknown_request',
     });
   return row;
-}
-
-export function removeRequest(sql: SqlDatabase, id: string): void {
-  sql.run('DELETE FROM requests WHERE id = ?', id);
-}
-
-export function removeRequestsOf(sql: SqlDatabase, customer: string): void {
-  sql.run('DELETE FROM requests WHERE customer_id = ?', customer);
 }
 
 export function countRequests(sql: SqlDatabase): number {
@@ -67,10 +47,6 @@ export function listRequests(
   filter: { readonly limit: number; readonly cursor?: string | undefined },
 ): Page<AppointmentRequest> {
   const after = filter.cursor === undefined ? '' : decodeCursor(filter.cursor);
-  const rows = sql.all<RequestRow>(WAITING_REQUESTS_SQL, after, filter.limit + 1);
+  const rows = requests.all(sql, WAITING_REQUESTS_SQL, after, filter.limit + 1);
   return cutPage(rows, filter.limit, ({ id }) => id, present);
-}
-
-function present({ customerId: _customer, receivedAt, ...row }: RequestRow): AppointmentRequest {
-  return { ...row, receivedAt: toTimestamp(receivedAt) };
 }

@@ -1,61 +1,37 @@
 /** The SQL of sites, typed in and out. */
-import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import { defineTable, nullable, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
 import { fold, searchPatterns } from '../lib/text.ts';
 import type { Site } from './schema.ts';
 
-export interface SiteRecord {
-  readonly id: string;
-  readonly customer: string;
-  readonly label: string;
-  readonly street: string;
-  readonly postcode: string | null;
-  readonly city: string;
-  readonly access: string | null;
-}
+const sites = defineTable('sites', ['id'], {
+  id: text(),
+  customer: text('customer_id'),
+  label: text(),
+  street: text(),
+  postcode: nullable(text()),
+  city: text(),
+  access: nullable(text()),
+  search: unread(text()),
+  createdAt: time(),
+  updatedAt: time(),
+});
+export type SiteRecord = Omit<RowOf<typeof sites>, 'createdAt' | 'updatedAt'>;
 
-interface SiteRow extends SiteRecord {
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-const SELECT = `SELECT id, customer_id AS customer, label, street, postcode, city, access,
-  created_at AS createdAt, updated_at AS updatedAt FROM sites`;
+const update = sites.updating('label', 'street', 'postcode', 'city', 'access', 'search', 'updatedAt');
+const present = sites.recording<Site>();
 
 export function insertSite(sql: SqlDatabase, record: SiteRecord, nowMs: number): void {
-  sql.run(
-    `INSERT INTO sites (id, customer_id, label, street, postcode, city, access, search, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    record.id,
-    record.customer,
-    record.label,
-    record.street,
-    record.postcode,
-    record.city,
-    record.access,
-    searchable(record),
-    nowMs,
-    nowMs,
-  );
+  sites.insert(sql, { ...record, search: searchable(record), createdAt: nowMs, updatedAt: nowMs });
 }
 
 export function saveSite(sql: SqlDatabase, record: SiteRecord, nowMs: number): void {
-  sql.run(
-    `UPDATE sites SET label = ?, street = ?, postcode = ?, city = ?, access = ?, search = ?, updated_at = ? WHERE id = ?`,
-    record.label,
-    record.street,
-    record.postcode,
-    record.city,
-    record.access,
-    searchable(record),
-    nowMs,
-    record.id,
-  );
+  update(sql, { ...record, search: searchable(record), updatedAt: nowMs });
 }
 
 /** @throws PlatformError `not_found` */
 export function loadSite(sql: SqlDatabase, id: string): Site {
-  const row = sql.get<SiteRow>(`${SELECT} WHERE id = ?`, id);
+  const row = sites.get(sql, id);
   if (!row) throw new PlatformError('not_found', 'There is no such site.', { reason: 'unknown_site' });
   return present(row);
 }
@@ -84,8 +60,9 @@ export function listSites(
     where.push(`search LIKE ? ESCAPE '\\'`);
     params.push(pattern);
   }
-  const rows = sql.all<SiteRow>(
-    `${SELECT} ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`} ORDER BY id LIMIT ?`,
+  const rows = sites.all(
+    sql,
+    `${sites.select} ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`} ORDER BY id LIMIT ?`,
     ...params,
     filter.limit + 1,
   );
@@ -94,8 +71,4 @@ export function listSites(
 
 function searchable(record: SiteRecord): string {
   return fold(record.label, record.street, record.postcode, record.city);
-}
-
-function present(row: SiteRow): Site {
-  return { ...row, createdAt: toTimestamp(row.createdAt), updatedAt: toTimestamp(row.updatedAt) };
 }
