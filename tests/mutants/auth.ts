@@ -262,8 +262,8 @@ export const AUTH: readonly Mutant[] = [
     requirement: 'A-28',
     claim: 'The claim token itself is kept in place of its hash.',
     file: `${src}/seats/operations.ts`,
-    find: 'saveClaimHash(unit.db, { scopeId: seat.scopeId, hash, expiresAtMs });',
-    replace: 'saveClaimHash(unit.db, { scopeId: seat.scopeId, hash: token, expiresAtMs });',
+    find: 'saveClaimHash(unit.db, { scopeId: seat.scopeId, claimHash: hash, claimExpiresAtMs: expiresAtMs });',
+    replace: 'saveClaimHash(unit.db, { scopeId: seat.scopeId, claimHash: token, claimExpiresAtMs: expiresAtMs });',
     killer: inNode(seats, 'A-27: a valid token claims the seat long after the window'),
   },
   {
@@ -428,8 +428,8 @@ export const AUTH: readonly Mutant[] = [
     requirement: 'A-02',
     claim: 'The password alone signs in although there is a second factor.',
     file: `${src}/accounts/account.ts`,
-    find: 'if (account.totpEnabled === 0) return signIn(unit, account);',
-    replace: 'if (account.totpEnabled !== 2) return signIn(unit, account);',
+    find: 'if (!account.totpEnabled) return signIn(unit, account);',
+    replace: 'if (account.userId) return signIn(unit, account);',
     killer: inNode(
       `${src}/accounts/second-factor-operations.test.ts`,
       'with the right password waits for the second factor',

@@ -180,8 +180,8 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: 'C-03',
     claim: 'An identity of another tenant can be removed.',
     file: `${src}/identities/store.ts`,
-    find: 'WHERE id = ? AND tenant = ?`',
-    replace: 'WHERE id = ? AND (tenant = ? OR 1)`',
+    find: 'const row = ofTenant(db, { id: identity, tenant });',
+    replace: 'const row = identities.get(db, identity) ?? ofTenant(db, { id: identity, tenant });',
     killer: inNode(`${src}/identities/operations.test.ts`, 'C-03: what belongs to one tenant'),
   },
   {
@@ -512,8 +512,8 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: 'C-25',
     claim: 'A builder sees the sweep runs of others.',
     file: `${src}/operations-log/sweep-runs-store.ts`,
-    find: 'where: { tenant, scope, kind, unit, outcome, run },',
-    replace: 'where: { scope, kind, unit, outcome, run, ...(tenant ? {} : {}) },',
+    find: '...{ tenant, scope, kind, unit, outcome, run },',
+    replace: '...{ scope, kind, unit, outcome, run, ...(tenant ? {} : {}) },',
     killer: inNode(`${src}/operations-log/operations-log.test.ts`, 'spec C-25'),
   },
   {
