@@ -263,7 +263,8 @@ export const AUTH: readonly Mutant[] = [
     claim: 'The claim token itself is kept in place of its hash.',
     file: `${src}/seats/operations.ts`,
     find: 'saveClaimHash(unit.db, { scopeId: seat.scopeId, claimHash: hash, claimExpiresAtMs: expiresAtMs });',
-    replace: 'saveClaimHash(unit.db, { scopeId: seat.scopeId, claimHash: token, claimExpiresAtMs: expiresAtMs });',
+    replace:
+      'saveClaimHash(unit.db, { scopeId: seat.scopeId, claimHash: token, claimExpiresAtMs: expiresAtMs });',
     killer: inNode(seats, 'A-27: a valid token claims the seat long after the window'),
   },
   {

@@ -10,7 +10,6 @@ import {
   time,
   unread,
 } from '@freehold/store';
-import type { Actor } from '../actors.ts';
 import type { TenantRecord } from '../declarations/records.ts';
 import { beginsWith, definePages, type PageRequest, type Statement } from '../lib/pages.ts';
 
