@@ -63,26 +63,26 @@ export function rowsOf<Row>(select: string): RowSource<Row> {
   return { select, all: (db, sql, ...params) => db.all<Row>(sql, ...params) };
 }
 
-interface PagesShape<Filter extends PageRequest, Row, Rest extends readonly unknown[], Item>
+interface PagesShape<Filter extends PageRequest, Row, Extra extends readonly unknown[], Item>
   extends Pick<PageShape, 'key' | 'numeric'> {
   readonly from: RowSource<Row>;
   readonly where?: (filter: Filter) => PageShape['where'];
   readonly and?: (filter: Filter) => readonly Statement[];
   /** Default: ascending. */
   readonly order?: PageShape['order'];
-  readonly item: (row: Row, ...rest: Rest) => Item;
+  readonly item: (row: Row, ...extra: Extra) => Item;
 }
 
-export interface Pages<Filter extends PageRequest, Rest extends readonly unknown[], Item> {
+export interface Pages<Filter extends PageRequest, Extra extends readonly unknown[], Item> {
   statement(filter: Filter): Statement;
-  /** One page; `rest` goes to the function that makes an item of a row. */
-  list(db: SqlDatabase, filter: Filter, ...rest: Rest): Page<Item>;
+  /** One page; `extra` goes to the function that makes an item of a row. */
+  list(db: SqlDatabase, filter: Filter, ...extra: Extra): Page<Item>;
 }
 
 /** Defines a list in keyset pages: its statement, and its pages of items. */
-export function definePages<Filter extends PageRequest, Row, Rest extends readonly unknown[], Item>(
-  shape: PagesShape<Filter, Row, Rest, Item>,
-): Pages<Filter, Rest, Item> {
+export function definePages<Filter extends PageRequest, Row, Extra extends readonly unknown[], Item>(
+  shape: PagesShape<Filter, Row, Extra, Item>,
+): Pages<Filter, Extra, Item> {
   const { from, where, and, order = 'ASC', item, ...keyed } = shape;
   const property = keyed.key.replace(/^.*\./, '') as keyof Row;
   const statement = (filter: Filter): Statement =>
@@ -92,10 +92,10 @@ export function definePages<Filter extends PageRequest, Row, Rest extends readon
     );
   return {
     statement,
-    list: (db, filter, ...rest) => {
+    list: (db, filter, ...extra) => {
       const { sql, params } = statement(filter);
       const keyOf = (row: Row): string => String(row[property]);
-      return cutPage(from.all(db, sql, ...params), filter.limit, keyOf, (row) => item(row, ...rest));
+      return cutPage(from.all(db, sql, ...params), filter.limit, keyOf, (row) => item(row, ...extra));
     },
   };
 }

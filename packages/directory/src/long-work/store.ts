@@ -32,7 +32,7 @@ const operations = defineTable('operations', ['id'], {
   token: hidden(nullable(text())),
   request: hidden(text()),
   intent: hidden(integer()),
-  /** What is to be done. */
+  /** The description of the work, from its handler. */
   work: hidden(json<unknown>()),
   done: hidden(integer()),
   total: hidden(nullable(integer())),

@@ -111,7 +111,7 @@ function verticalOfRow(row: RowOf<typeof shown>): VerticalRecord {
   return { ...record, builtIn, serving };
 }
 
-/** How verticals are shown. */
+/** The listings of verticals. */
 export const listings = defineTable('vertical_listings', ['vertical'], {
   vertical: unread(text()),
   title: text(),
