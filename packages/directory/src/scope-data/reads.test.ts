@@ -1,6 +1,6 @@
 /**
  * The read ladder: which transport is asked, with which question, and one access row for either.
- * `test/both-transports.test.ts` ⏎ shows on a real scope that both answer alike: the double here ignores filters.
+ * `test/both-transports.test.ts` shows on a real scope that both answer alike: the double here ignores filters.
  */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
