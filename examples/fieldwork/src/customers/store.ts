@@ -87,7 +87,7 @@ export function listCustomers(
   }
   const rows = customers.all(
     sql,
-    `${customers.select} WHERE ${where.join(' AND ')} ORDER BY name COLLATE NOCASE, id LIMIT ?`,
+    `${customers.select} WHERE ${where.join(' AND ')} ORDER BY name COLLATE NOCASE, id LIMIT ? + 0`,
     ...params,
     filter.limit + 1,
   );

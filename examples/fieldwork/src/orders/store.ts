@@ -196,7 +196,10 @@ export function orderListStatement(filter: OrderFilter): {
   }
   const condition = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
   const order = filter.sort === 'newest' ? 'o.id DESC' : 'o.due, o.id';
-  return { text: `${SUMMARY} ${condition} ORDER BY ${order} LIMIT ?`, params: [...params, filter.limit + 1] };
+  return {
+    text: `${SUMMARY} ${condition} ORDER BY ${order} LIMIT ? + 0`,
+    params: [...params, filter.limit + 1],
+  };
 }
 
 export function listOrders(sql: SqlDatabase, filter: OrderFilter): Page<OrderSummary> {
@@ -255,7 +258,7 @@ export function listNotes(
 ): NoteRow[] {
   const before = filter.cursor === undefined ? '~' : decodeCursor(filter.cursor);
   return sql.all<NoteRow>(
-    'SELECT id, author, text, at FROM order_notes WHERE order_id = ? AND id < ? ORDER BY id DESC LIMIT ?',
+    'SELECT id, author, text, at FROM order_notes WHERE order_id = ? AND id < ? ORDER BY id DESC LIMIT ? + 0',
     filter.order,
     before,
     filter.limit + 1,

@@ -44,7 +44,7 @@ export function loadInvites(
 ): InviteRow[] {
   return invites.all(
     db,
-    `${invites.select} WHERE scope_id = ? AND principal < ? ORDER BY principal DESC LIMIT ?`,
+    `${invites.select} WHERE scope_id = ? AND principal < ? ORDER BY principal DESC LIMIT ? + 0`,
     options.scopeId,
     options.before,
     options.limit,

@@ -146,7 +146,7 @@ export function loadMembers(
      FROM bindings b
      JOIN people p ON p.id = b.person_id
      LEFT JOIN seats s ON s.scope_id = b.scope_id AND s.principal = b.principal
-     WHERE b.scope_id = ? AND b.principal > ? ORDER BY b.principal LIMIT ?`,
+     WHERE b.scope_id = ? AND b.principal > ? ORDER BY b.principal LIMIT ? + 0`,
     options.scopeId,
     options.after,
     options.limit,

@@ -46,7 +46,7 @@ export function pageStatement(shape: PageShape, page: PageRequest): Statement {
   }
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   return {
-    sql: `${shape.select}${where} ORDER BY ${shape.key} ${shape.order} LIMIT ?`,
+    sql: `${shape.select}${where} ORDER BY ${shape.key} ${shape.order} LIMIT ? + 0`,
     params: [...params, page.limit + 1],
   };
 }
