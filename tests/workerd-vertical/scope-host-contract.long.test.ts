@@ -107,6 +107,7 @@ const beyondTheContract: Beyond = {
 
 describeScopeHost({
   name: 'VerticalClient over HTTP to workerd',
+  isRemote: true,
   capabilities: {
     copies: ['ndjson'],
     rewind: { missing: 'the runtime keeps no history of its objects' },

@@ -12,6 +12,7 @@ import { ahead, openScopeEngine, scopeNow } from './worker.ts';
 
 describeScopeHost({
   name: 'VerticalClient to engine-workerd',
+  isRemote: true,
   capabilities: {
     copies: ['ndjson'],
     rewind: { missing: 'the runtime keeps no history of its objects' },

@@ -52,6 +52,7 @@ afterAll(async () => {
 
 describeScopeHost({
   name: 'VerticalClient over HTTP to engine-node',
+  isRemote: true,
   capabilities: { copies: ['sqlite', 'ndjson'], rewind: true, inspect: true, attachments: true },
   open: async () => ({
     host: remoteHost(openHost(), { baseUrl }),

@@ -1,5 +1,5 @@
 /** The SQL of pending sign-ins: used challenges, and tokens that wait for a second factor. */
-import { defineTable, integer, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
+import { defineTable, integer, type SqlDatabase, text, time, unread } from '@freehold/store';
 
 /** A right first factor that waits for the second. */
 const secondFactors = defineTable('account_second_factors', ['tokenHash'], {
@@ -9,7 +9,6 @@ const secondFactors = defineTable('account_second_factors', ['tokenHash'], {
   tries: integer(),
   expiresAtMs: time(),
 });
-export type SecondFactorRow = RowOf<typeof secondFactors>;
 
 export const USE_CHALLENGE_SQL = `INSERT INTO account_used_challenges (id, expires_at) VALUES (?, ?)
   ON CONFLICT (id) DO NOTHING RETURNING id`;

@@ -40,11 +40,6 @@ export function loadAllSettings(db: SqlDatabase): SettingRow[] {
 const versions = defineTable('config_versions', ['scopeId'], { scopeId: text(), version: text() });
 export const saveConfigVersion = versions.saving('version');
 
-/** The mark of the last change, or undefined when nothing was ever delivered for the scope. */
-export function loadConfigVersion(db: SqlDatabase, scopeId: string): string | undefined {
-  return versions.get(db, scopeId)?.version;
-}
-
 const secrets = defineTable('secrets', ['name'], {
   name: text(),
   value: text(),
