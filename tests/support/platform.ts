@@ -49,8 +49,8 @@ export interface RunningPlatform {
 }
 
 /**
- * Starts the platform and waits for its line that begins with `ready`. @throws Error with its output when it exits
- * first.
+ * Starts the platform and waits for its line that begins with `ready`.
+ * @throws Error with its output when it exits first.
  */
 export async function startPlatform(
   place: PlatformPlace,

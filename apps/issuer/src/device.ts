@@ -9,8 +9,8 @@ type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;
 type CodeFault = Error & { readonly userCode?: string };
 
 /**
- * Asks for the code. @param form oidc-provider's form. Its field has no label, so only its token against cross-site
- * requests is used.
+ * Asks for the code.
+ * @param form oidc-provider's form. Its field has no label, so only its token against cross-site requests is used.
  */
 export function enterDeviceCode(
   ctx: KoaContextWithOIDC,

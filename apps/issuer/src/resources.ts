@@ -9,8 +9,8 @@ import { claimsOf, findPerson, type Person } from './people/people.ts';
 type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;
 
 /**
- * Returns the API of a resource indicator. It is the audience of the token, character for character. @throws
- * InvalidTarget for a text that is neither an http or https address nor a URN.
+ * Returns the API of a resource indicator. It is the audience of the token, character for character.
+ * @throws InvalidTarget for a text that is neither an http or https address nor a URN.
  */
 export function describeResource(resource: string, client: Client): ResourceServer {
   if (!/^(https?:\/\/|urn:)/i.test(resource)) {

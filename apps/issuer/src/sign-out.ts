@@ -19,8 +19,8 @@ export interface SignOutOptions {
 
 /**
  * Ends the session when the ID token hint belongs to it, and asks otherwise: without such a hint any page could sign
- * people out (OpenID Connect RP-Initiated Logout 1.0, section 2 and 6). @param form oidc-provider's form with its
- * token against cross-site requests.
+ * people out (OpenID Connect RP-Initiated Logout 1.0, section 2 and 6).
+ * @param form oidc-provider's form with its token against cross-site requests.
  */
 export async function confirmSignOut(
   ctx: KoaContextWithOIDC,

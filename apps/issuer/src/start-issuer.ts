@@ -52,8 +52,8 @@ export interface Issuer extends AsyncDisposable {
 }
 
 /**
- * Starts an OpenID issuer for development, in memory. @throws IssuerError when it must not or cannot start; see its
- * codes.
+ * Starts an OpenID issuer for development, in memory.
+ * @throws IssuerError when it must not or cannot start; see its codes.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const { port: askedPort = 8788, host = '127.0.0.1', env = process.env, onError = printError } = options;

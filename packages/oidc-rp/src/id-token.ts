@@ -21,7 +21,8 @@ const SUBJECT_CHARS_MAX = 255;
 
 /**
  * Verifies the signature by the issuer's keys although the token came straight from the token endpoint, then every
- * claim. @throws OidcError `id_token_invalid`, or `issuer_unavailable` when the keys cannot be fetched.
+ * claim.
+ * @throws OidcError `id_token_invalid`, or `issuer_unavailable` when the keys cannot be fetched.
  */
 export async function verifyIdToken(
   issuer: Issuer,

@@ -45,7 +45,8 @@ export type IncomingRequest = Pick<Request, 'url' | 'headers'>;
 
 /**
  * Starts an authorization code flow with PKCE S256, state and nonce; pushes the request first when the issuer
- * requires that (RFC 9126). @throws OidcError `issuer_unavailable` (503) or `issuer_misconfigured`.
+ * requires that (RFC 9126).
+ * @throws OidcError `issuer_unavailable` (503) or `issuer_misconfigured`.
  */
 export async function beginLogin(
   env: OidcContext,

@@ -95,8 +95,8 @@ export interface LedgerOutput {
 }
 
 /**
- * Returns the persons whose sealed data the steps touch, including those of nested operations. @param keptFor returns
- * the person of a place.
+ * Returns the persons whose sealed data the steps touch, including those of nested operations.
+ * @param keptFor returns the person of a place.
  */
 export function personsOf(
   steps: readonly Step[],

@@ -34,7 +34,7 @@ export function renderSignOutPage(page: SignOutPage): Page {
     title: 'Sign out',
     formsLeadTo: page.formsLeadTo,
     card: html`<h1>Sign out?</h1>
-<p class="lead">${page.clientName === undefined ? 'You are' : `${page.clientName} asks to sign you out. You are`} signed in as ${page.signedIn?.name ?? 'another person'}. Signing out here lets you choose another person at the next sign-in.</p>
+<p class="lead">${page.clientName === undefined ? 'You are' : `${page.clientName} asks to sign you out. You are`} signed in${page.signedIn === undefined ? '' : ` as ${page.signedIn.name}`}. Signing out here lets you choose another person at the next sign-in.</p>
 ${page.form}
 <p class="actions"><button class="button" form="op.logoutForm" name="logout" value="yes" autofocus>Sign out</button>
 <button class="button plain" form="op.logoutForm">Stay signed in</button></p>`,

@@ -31,7 +31,8 @@ export function makeProxyReader(trusted: readonly string[]): ProxyReader {
 
 /**
  * Walks the hops from the nearest to the farthest, because each was written by the one after it: the first one that is no
- * trusted proxy is the sender. Null where a hop is missing or unreadable: the proxy stands for all senders behind it.
+ * trusted proxy is the sender. Null where a hop is missing or unreadable: with the address of the proxy, all senders
+ * behind it would count as one.
  */
 function readClient(header: string | null, isTrusted: AddressList): string | null {
   let client: string | null = null;

@@ -87,6 +87,7 @@ export function listCustomers(
   }
   const rows = customers.all(
     sql,
+    // SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`.
     `${customers.select} WHERE ${where.join(' AND ')} ORDER BY name COLLATE NOCASE, id LIMIT ? + 0`,
     ...params,
     filter.limit + 1,

@@ -86,6 +86,7 @@ export function listInvoices(
   const params: SqlValue[] = [filter.cursor === undefined ? '~' : decodeCursor(filter.cursor)];
   if (filter.state !== undefined) params.push(filter.state);
   const rows = sql.all<InvoiceRow>(
+    // `+ 0`: see customers/store.ts.
     `${SELECT} WHERE i.id < ? ${filter.state === undefined ? '' : 'AND i.state = ?'} ORDER BY i.id DESC LIMIT ? + 0`,
     ...params,
     filter.limit + 1,

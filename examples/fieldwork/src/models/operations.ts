@@ -62,7 +62,7 @@ export const modelOperations = {
 };
 
 /**
- * The monthly tokens of the tenant's entitlement; null for no limit.
+ * The monthly tokens of the tenant's entitlement; null where the platform's FREEHOLD_MODEL_TOKENS_MONTHLY counts.
  * @throws PlatformError `forbidden`, reason `model_not_entitled`.
  */
 function requireEntitled(ctx: OperationContext, access: 'all' | 'entitled'): number | null {

@@ -23,8 +23,8 @@ export const accountInput = z.strictObject({
 });
 
 /**
- * The entitlement `assistant` of a tenant: its quota is tokens of a calendar month (UTC), null for no limit. Any other
- * value is unknown, and permits nothing.
+ * The entitlement `assistant` of a tenant: its quota is tokens of a calendar month (UTC); null means that the platform's
+ * FREEHOLD_MODEL_TOKENS_MONTHLY counts. Any other value is unknown, and permits nothing.
  */
 export const assistantEntitlement = z.looseObject({ quota: z.int().min(0).nullable() });
 export const ASSISTANT_ENTITLEMENT = 'assistant';

@@ -197,6 +197,7 @@ export function orderListStatement(filter: OrderFilter): {
   const condition = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
   const order = filter.sort === 'newest' ? 'o.id DESC' : 'o.due, o.id';
   return {
+    // `+ 0`: see customers/store.ts.
     text: `${SUMMARY} ${condition} ORDER BY ${order} LIMIT ? + 0`,
     params: [...params, filter.limit + 1],
   };
@@ -258,6 +259,7 @@ export function listNotes(
 ): NoteRow[] {
   const before = filter.cursor === undefined ? '~' : decodeCursor(filter.cursor);
   return sql.all<NoteRow>(
+    // `+ 0`: see customers/store.ts.
     'SELECT id, author, text, at FROM order_notes WHERE order_id = ? AND id < ? ORDER BY id DESC LIMIT ? + 0',
     filter.order,
     before,

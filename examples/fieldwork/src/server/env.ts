@@ -111,7 +111,7 @@ export interface Tenants {
 /** The parts that the routes share. */
 export interface Services {
   readonly deps: FieldworkDeps;
-  /** The answer to and record of failures. */
+  /** The options by which failures are answered and recorded. */
   readonly problems: ProblemOptions;
   readonly host: ScopeHost;
   /** A tenant's identity directory. `create` is for provisioning alone. */

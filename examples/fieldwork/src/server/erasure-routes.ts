@@ -24,7 +24,7 @@ async function eraseOne(services: Services, c: FieldworkContext): Promise<Respon
   if (erasedAt === null && openOrders > 0)
     throw new PlatformError(
       'conflict',
-      'This customer has open orders. Invoice or cancel them first: afterwards their customer is unknown.',
+      'This customer has open orders. Invoice or cancel them first: after the erasure they no longer show whose they are.',
       { reason: 'open_orders' },
     );
   const { tenant: tenantId, scope: scopeId } = requireNode(c);

@@ -62,6 +62,7 @@ export function listSites(
   }
   const rows = sites.all(
     sql,
+    // `+ 0`: see customers/store.ts.
     `${sites.select} ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`} ORDER BY id LIMIT ? + 0`,
     ...params,
     filter.limit + 1,

@@ -49,7 +49,7 @@ export function findOrphanedOwner(
   return {
     code: 'owner_stranded',
     detail:
-      'The owner of this instance signs in at another issuer and is no member now, as is everyone who signs in there. Invite the new identity first: deliver the former settings again, have the owner invite it with their own role, and then deliver these. If no member can sign in as before, make a link with mintOwnerRecovery.',
+      'The seat of the owner is bound to a person of the former issuer, who cannot sign in as that member any more. Neither can the other members who sign in there. Invite the new identity first: deliver the former settings again, have the owner invite it with their own role, and then deliver these. If no member can sign in as before, make a link with mintOwnerRecovery.',
     owner: { principal: seat.principal as PrincipalId, name: owner.name },
     issuer: owner.issuer,
     stranded: issuer === null ? ofIssuer : all - ofIssuer,

@@ -125,7 +125,8 @@ export function makeInviteOperations(unit: UnitContext) {
 
     /**
      * Shows an invite to the holder of its token. Changes nothing, so a mail scanner that follows the link does no
-     * harm. @throws PlatformError `not_found`, reason `invite_invalid`.
+     * harm.
+     * @throws PlatformError `not_found`, reason `invite_invalid`.
      */
     showInvite(input: { token: string; scopeId?: string }): InvitePreview {
       const row = requireInvite(unit, input);

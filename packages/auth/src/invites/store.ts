@@ -44,6 +44,7 @@ export function loadInvites(
 ): InviteRow[] {
   return invites.all(
     db,
+    // SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`.
     `${invites.select} WHERE scope_id = ? AND principal < ? ORDER BY principal DESC LIMIT ? + 0`,
     options.scopeId,
     options.before,

@@ -112,7 +112,8 @@ export function possibleSessions(
 /**
  * Returns what `judge` finds for the one live session; null for none, and for several. A browser brings several when
  * the cookie lost a Domain or a sibling host planted one: an attacker who plants a session beside the holder's must
- * not choose who the holder is. A sign-in ends all that the browser brought. @throws as `judge` does.
+ * not choose who the holder is. A sign-in ends all that the browser brought.
+ * @throws as `judge` does.
  */
 export async function findLiveSession<T>(
   sessions: readonly VerifiedSession[],

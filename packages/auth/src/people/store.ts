@@ -142,6 +142,7 @@ export function loadMembers(
   options: { scopeId: string; after: string; limit: number },
 ): MemberRow[] {
   return db.all<MemberRow>(
+    // SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`.
     `SELECT b.principal, p.name, p.email, b.since, s.principal IS NOT NULL AS owner
      FROM bindings b
      JOIN people p ON p.id = b.person_id

@@ -15,7 +15,8 @@ import { type SeatRow, saveRecovery } from './store.ts';
 
 /** The longest reason: a sentence or two, and the number of a ticket. */
 const WHY_LENGTH_MAX = 500;
-const NEEDS = 'An owner recovery needs `recover: true` and a reason.';
+const NEEDS =
+  'An owner recovery needs `recover: true`, `by` (the operator who makes it) and `why` (the reason).';
 
 export interface OwnerRecoveryInput {
   readonly scopeId: string;

@@ -33,7 +33,8 @@ export function sessionStateOf(
 
 /**
  * Ends every session of a person: raises the floor over all issue times, also those of a machine whose clock is ahead
- * and those of {@link nextSessionTime}. @param upToMs a time that the floor must reach at least.
+ * and those of {@link nextSessionTime}.
+ * @param upToMs a time that the floor must reach at least.
  */
 export function endSessionsOf(unit: UnitContext, { issuer, sub }: SubjectKey, upToMs = 0): void {
   const nowMs = unit.now();

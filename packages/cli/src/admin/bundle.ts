@@ -4,7 +4,7 @@ import { dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import type { FormFile } from '@freehold/control-plane/client';
 import { adminOperations, MODULES_MAX } from '@freehold/directory/declarations';
-import { fileFailure, isSystemError, parseJson } from '../lib/world.ts';
+import { fileFailure, parseJson } from '../lib/world.ts';
 import { bytesText } from '../output/progress.ts';
 
 /** The names of a bundle, as they were typed. */
@@ -163,12 +163,12 @@ function sizeOf(about: Stats, path: string): number {
 
 const statOf = (path: string): Stats => reading(path, (file) => statSync(file));
 
-/** Reads something of a path. @throws PlatformError `unavailable` when the system refuses. */
+/** Reads something of a path. @throws PlatformError `unavailable` when that fails. */
 function reading<T>(path: string, read: (path: string) => T): T {
   try {
     return read(path);
   } catch (cause) {
-    throw isSystemError(cause) ? fileFailure(`${path} cannot be read`, cause) : cause;
+    throw fileFailure(`${path} cannot be read`, cause);
   }
 }
 

@@ -48,7 +48,7 @@ export function requireTarget(world: World, named: string | undefined): Target &
   if (target.token === null)
     throw new PlatformError(
       'unauthenticated',
-      `There is no sign-in at ${target.url}: sign in with freehold login, or set FREEHOLD_TOKEN.`,
+      `You are not signed in at ${target.url}: sign in with freehold login, or set FREEHOLD_TOKEN.`,
     );
   return { ...target, token: target.token };
 }

@@ -168,7 +168,8 @@ export function delegated<Op extends Audited, Prepared, Facts>(
 
 /**
  * Declares the plan of a change: everything that it would touch, and how much (design: control-plane, "Long work"). It runs
- * as a query. @throws PlatformError wherever the change itself would.
+ * as a query.
+ * @throws PlatformError wherever the change itself would.
  */
 export function planned<Op extends AdminOperation & { readonly plan: z.ZodObject }>(
   operation: Op,

@@ -46,6 +46,7 @@ export function pageStatement(shape: PageShape, page: PageRequest): Statement {
   }
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   return {
+    // SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`.
     sql: `${shape.select}${where} ORDER BY ${shape.key} ${shape.order} LIMIT ? + 0`,
     params: [...params, page.limit + 1],
   };

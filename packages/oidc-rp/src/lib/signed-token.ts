@@ -6,6 +6,7 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { base64url } from 'jose';
 import { deriveKey, type KeyPurpose } from './keys.ts';
+import { isRecord } from './record.ts';
 
 /** Signs and verifies one kind of token for one audience. */
 export interface TokenSigner {
@@ -95,7 +96,8 @@ function mac(key: KeyObject, text: string): string {
 /** The tag has proved that we wrote these bytes; this only keeps a defect of the writer from becoming a throw. */
 function parsePayload(segment: string): Readonly<Record<string, unknown>> | null {
   try {
-    return JSON.parse(decoder.decode(base64url.decode(segment)));
+    const claims: unknown = JSON.parse(decoder.decode(base64url.decode(segment)));
+    return isRecord(claims) ? claims : null;
   } catch {
     return null;
   }

@@ -81,17 +81,21 @@ function hasMember(list: string | null, name: string): boolean {
   return (list ?? '').split(',').some((each) => ['*', name].includes(each.trim().toLowerCase()));
 }
 
-/** Returns the response itself where its headers can be changed: a copy would make a stream of a body that is text. */
+/**
+ * Returns the response without cookies, to be changed: itself when it has a type, because a copy would make a stream of
+ * a body that is text. Without a type it is copied: a handler may share one response without a body.
+ */
 function writable(response: Response): Response {
-  try {
-    response.headers.delete('set-cookie');
-    return response;
-  } catch {
-    // A response of `fetch` is immutable.
-    const copy = new Response(response.body, response);
-    copy.headers.delete('set-cookie');
-    return copy;
-  }
+  if (response.headers.has('content-type'))
+    try {
+      response.headers.delete('set-cookie');
+      return response;
+    } catch {
+      // A response of `fetch` is immutable.
+    }
+  const copy = new Response(response.body, response);
+  copy.headers.delete('set-cookie');
+  return copy;
 }
 
 /**

@@ -298,6 +298,35 @@ export function describePublicSurface(): void {
       expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([303, SHOP]);
       expect(response.headers.get('location')).toBe('https://elsewhere.example/');
     });
+
+    test.each([204, 202])(
+      'a response %i without a body, which a handler shares, keeps nothing of a request',
+      async (status) => {
+        const shared = new Response(null, { status });
+        let replayed = true;
+        const surface = openSurface({
+          handler: async (_c, { actor }) => {
+            await actor.invoke('booking/request', {});
+            return shared;
+          },
+          invoke: async () => ({ replayed }),
+        });
+        const first = await surface.ask('/public/bookings', json({}));
+        replayed = false;
+        const second = await surface.ask('/public/bookings', json({}, { origin: 'http://localhost:5173' }));
+        const told = [first, second].map(({ headers }) => [
+          headers.get('access-control-allow-origin'),
+          headers.get('idempotency-replayed'),
+        ]);
+        expect(told).toEqual([
+          [SHOP, 'true'],
+          ['http://localhost:5173', null],
+        ]);
+        expect(first.headers.get('x-request-id')).toMatch(/./);
+        expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+        expect([...shared.headers]).toEqual([]);
+      },
+    );
   });
 
   describe('D-14 refusal', () => {

@@ -151,7 +151,7 @@ const NOTICES = {
   email_change_asked: {
     subject: 'Your address is about to change',
     sentence:
-      'A signed-in user of your account asked to give it another e-mail address. Nothing has changed yet.',
+      'A person who is signed in to your account asked to change its e-mail address. Nothing has changed yet.',
     last: 'If it was not you, sign out everywhere on that page, which stops the change, and choose a new password: {reset}',
   },
   account_locked: {

@@ -167,7 +167,7 @@ function deleteSection({ account, fresh, fault }: SecurityPage): Html {
   const wrong = fault?.section === 'delete' ? fault : undefined;
   return section(
     'Delete your account',
-    html`<p>It can no longer be used to sign in, and it cannot be restored. The records of your work here stay.</p>${
+    html`<p>Afterwards it can no longer be used to sign in, and it cannot be restored. The records of your work here stay.</p>${
       fresh &&
       form(
         authUrl('security/delete'),
