@@ -143,9 +143,9 @@ export const DIRECTORY: readonly Mutant[] = [
     id: 'dir-key-at-its-end',
     requirement: 'C-02',
     claim: 'An answer is given out at the end of its 24 hours.',
-    file: `${src}/lib/conditions.ts`,
-    find: '    nowMs: context.now(),',
-    replace: '    nowMs: context.now() - 1,',
+    file: 'packages/operations/src/idempotency.ts',
+    find: 'expired(call.nowMs),',
+    replace: 'expired(call.nowMs) - 1,',
     killer: inNode(`${src}/lib/idempotency.test.ts`, 'an expired answer is not given out'),
   },
   {
