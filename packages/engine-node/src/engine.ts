@@ -165,9 +165,12 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     // The shutdown does not wait for read-only statements.
     inspectors.close();
     await shipLast(shipper);
-    await units.closeAll();
-    parts.workers.close();
-    unlock();
+    try {
+      await units.closeAll();
+    } finally {
+      parts.workers.close();
+      unlock();
+    }
   };
 
   const accessTo = (definition: AnyUnit, key: string) => {

@@ -1,15 +1,19 @@
 /** Closing an engine: everything that its units wrote is kept, and few waits for the disk come one after the other. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { takeDurableWrites } from '../../../tests/support/durable-writes.ts';
 import { type NodeEngine, openNodeEngine } from '../src/index.ts';
+import { type HistoryDisk, historyDisk } from '../src/lib/durable-file.ts';
 import { newPlace } from './history-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 
 const UNITS = 20;
 
-function open(dataDirectory: string): NodeEngine {
+function open(dataDirectory: string, disk: HistoryDisk = historyDisk): NodeEngine {
   return openNodeEngine({
     dataDirectory,
+    historyDisk: disk,
     onIncident: (error) => {
       throw error;
     },
@@ -60,4 +64,30 @@ test('a unit whose log is empty is closed without a wait for the disk', {
   await each(engine, (unit) => unit.add({ note: 'stored' }));
   for (let key = 0; key < UNITS; key++) await engine.sweepHistory(historyUnit, `u${key}`);
   expect(await costOfClosing(engine)).toEqual({ checkpoints: 0, files: 0, background: 0 });
+});
+
+test('an engine of which one unit cannot be closed closes the others, returns the directory and fails', async () => {
+  const dataDirectory = newPlace();
+  const refuse = (path: string): void => {
+    if (path.includes('u0.history')) throw new Error('no space left');
+  };
+  const engine = open(dataDirectory, {
+    ...historyDisk,
+    stage: async (path, parts) => {
+      refuse(path);
+      await historyDisk.stage(path, parts);
+    },
+    stageSync: (path, parts) => {
+      refuse(path);
+      historyDisk.stageSync(path, parts);
+    },
+  });
+  await each(engine, (unit) => unit.add({ note: 'kept' }));
+  // The sink of this engine throws what it is told.
+  await expect(engine.close()).rejects.toThrow('no space left');
+  const logs = readdirSync(join(dataDirectory, 'scope-history')).filter((name) => name.endsWith('-wal'));
+  expect(logs).toEqual(['u0.sqlite-wal']);
+  const again = open(dataDirectory);
+  await each(again, async (unit) => expect(await unit.contents()).toContain('kept'));
+  await again.close();
 });

@@ -101,6 +101,12 @@ describe('a row', () => {
     expect(db.get('SELECT 1 FROM books WHERE note IS NULL')).toBeDefined();
   });
 
+  test('without a value for a column is refused', () => {
+    for (const property of ['title', 'isLent', 'tags'])
+      expect(() => books.insert(db, { ...walden, [property]: undefined })).toThrow();
+    expect(db.get('SELECT 1 FROM books')).toBeUndefined();
+  });
+
   test('that is not there is undefined', () => {
     expect(books.get(db, 'bok_2')).toBeUndefined();
   });
@@ -197,4 +203,11 @@ test('a record has timestamps and an entity tag in the place of milliseconds and
   loans.recording<{ readonly book: string; readonly reader: string }>();
   // @ts-expect-error: the table has no `name`.
   loans.recording<{ book: string; reader: string; days: number; name: string }>();
+});
+
+test('a computed column is not hidden or unread: it would be written', () => {
+  // @ts-expect-error: it is computed.
+  hidden(computed('1', integer()));
+  // @ts-expect-error: it is computed.
+  unread(computed('1', integer()));
 });

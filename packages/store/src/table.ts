@@ -75,7 +75,10 @@ type Loose<T> = T extends string ? string : T extends object ? { readonly [P in 
 
 export interface Table<C extends Columns, K extends readonly (keyof C & string)[]> {
   readonly name: string;
-  /** Returns the columns of a SELECT from an alias of the table, as in a join: `t.id, t.created_at AS "createdAtMs"`. */
+  /**
+   * Returns the columns of a SELECT from an alias of the table, as in a join: `t.id, t.created_at AS "createdAtMs"`.
+   * The expressions of computed columns stay as they are written: they do not get the alias.
+   */
   columnsOf(alias: string): string;
   /** `SELECT … FROM …`, without a WHERE. */
   readonly select: string;
@@ -137,12 +140,12 @@ export function nullable<T, U extends Use, F extends Form>(of: Column<T, U, F>):
 }
 
 /** A column that the record leaves out. */
-export function hidden<T, F extends Form>(of: Column<T, Use, F>): Column<T, 'hidden', F> {
+export function hidden<T, F extends Form>(of: Column<T, 'stored', F>): Column<T, 'hidden', F> {
   return { ...of, use: 'hidden' };
 }
 
 /** A column that is written and never read, such as a search key or a secret's hash. */
-export function unread<T, F extends Form>(of: Column<T, Use, F>): Column<T, 'unread', F> {
+export function unread<T, F extends Form>(of: Column<T, 'stored', F>): Column<T, 'unread', F> {
   return { ...of, use: 'unread' };
 }
 
@@ -160,7 +163,8 @@ type Convert = (value: never) => unknown;
 
 const TO_SQL: { readonly [F in Form]?: Convert } = {
   json: (value: unknown) => JSON.stringify(value),
-  boolean: (value: boolean) => (value ? 1 : 0),
+  // Any other value stays as it is, so that the engine refuses undefined as it does in other columns.
+  boolean: (value: unknown) => (typeof value === 'boolean' ? Number(value) : value),
 };
 const TO_ROW: { readonly [F in Form]?: Convert } = {
   json: (value: string) => JSON.parse(value),

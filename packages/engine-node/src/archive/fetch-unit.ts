@@ -115,7 +115,7 @@ interface Tail extends TailName {
  * Adds the tails, in order, to the history and to the walk along it.
  * @throws Fault `archive_damaged`, naming an object that is damaged, or the one after a missing one.
  */
-export async function addTails({ archive, files, names }: Fetch, walk: Walk): Promise<void> {
+async function addTails({ archive, files, names }: Fetch, walk: Walk): Promise<void> {
   const prefix = unitPrefix(files);
   const tails = names.flatMap((name): Tail[] => {
     const tail = parseTailName(name);

@@ -51,8 +51,8 @@ function asBookmark(commit: Commit): Bookmark {
 function requireCursor(cursor: string): number {
   const seq = seqOfBookmark(cursor);
   if (seq === null)
-    throw new PlatformError('validation_failed', 'The cursor is not one of this list.', {
-      errors: [{ path: 'cursor', message: 'is not one of this list' }],
+    throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
+      errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
     });
   return seq;
 }

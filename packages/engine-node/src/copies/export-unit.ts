@@ -27,7 +27,7 @@ export async function exportUnit(unit: UnitAccess, format: CopyFormat): Promise<
   }
 }
 
-export interface CapturedUnit {
+interface CapturedUnit {
   readonly path: string;
   /** The commit that it shows; null for a unit without history. */
   readonly bookmark: string | null;
@@ -84,13 +84,13 @@ function emptiedMomentOf({ files, database }: OpenedUnit): Moment {
 const CHUNK_BYTES = 256 * 1024;
 
 /** Text before and after the file's bytes. */
-export interface Frame {
+interface Frame {
   readonly before?: string;
   readonly after?: string;
 }
 
 /** Reads as fast as the consumer asks. The file stays until the stream has ended, failed or been cancelled. */
-export function fileBody(path: string, { before = '', after = '' }: Frame = {}): ReadableStream<Uint8Array> {
+function fileBody(path: string, { before = '', after = '' }: Frame = {}): ReadableStream<Uint8Array> {
   const pieces = chunksOf(path, before, after);
   return new ReadableStream<Uint8Array>(
     {

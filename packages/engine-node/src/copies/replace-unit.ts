@@ -1,4 +1,4 @@
-/** Restores a unit from a copy, entirely or not at all. */
+/** Restores a unit from a copy, rewinds it or removes it, entirely or not at all. */
 
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -101,7 +101,7 @@ export async function removeUnit(unit: UnitAccess): Promise<void> {
   });
 }
 
-export interface Placing {
+interface Placing {
   readonly reason: 'restore' | 'rewind';
   readonly replacing: Replacing | undefined;
 }
@@ -156,7 +156,7 @@ function swapIn(
 }
 
 /** A remaining log holds commits that are nowhere else, and would be applied to the next database. */
-export function requireClosed({ files }: UnitAccess): void {
+function requireClosed({ files }: UnitAccess): void {
   if (existsSync(files.wal))
     throw new PlatformError(
       'unavailable',

@@ -204,13 +204,13 @@ let idle: Buffer | null = null;
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Returns so many bytes with any contents. The caller returns them after use. */
-export function borrowBuffer(bytes: number): Buffer {
+function borrowBuffer(bytes: number): Buffer {
   const buffer = idle && idle.length >= bytes ? idle : Buffer.allocUnsafeSlow(Math.max(bytes, 1));
   if (buffer === idle) idle = null;
   return buffer.subarray(0, bytes);
 }
 
-export function giveBack(buffer: Buffer): void {
+function giveBack(buffer: Buffer): void {
   const whole = Buffer.from(buffer.buffer);
   if (whole.length <= KEPT_BYTES_MAX && whole.length > (idle?.length ?? 0)) idle = whole;
 }

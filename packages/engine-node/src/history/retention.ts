@@ -39,7 +39,7 @@ export function isRebaseDue(
 /** Removes history that is older than the window, or too large. The newest base and the parts after it always stay. */
 export function prune(history: string, limits: HistoryLimits, nowMs: number): void {
   const { bases, segments } = listHistory(history);
-  const described = bases.map((file) => ({ file, ...describeBase(file) }));
+  const described = bases.map((file) => ({ file, ...windowStart(file) }));
   const first = described.findLastIndex(({ atMs }) => atMs !== null && atMs <= nowMs - limits.historyMs);
   let remaining = limits.historyMs === 0 ? described.slice(-1) : described.slice(Math.max(0, first));
   const bytesOf = (from: number): number =>
@@ -62,7 +62,7 @@ function removeBase({ description, payload }: BaseFile): void {
 }
 
 /** A base that cannot be read begins no window, and nothing after it is removed on its account. */
-function describeBase(file: BaseFile): { readonly atMs: number | null; readonly afterPart: number } {
+function windowStart(file: BaseFile): { readonly atMs: number | null; readonly afterPart: number } {
   try {
     const { commit, afterPart } = readBase(file);
     return { atMs: commit.atMs, afterPart };

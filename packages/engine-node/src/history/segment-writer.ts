@@ -131,7 +131,7 @@ export function makeSegmentWriter(
       publish(log, path, last, before?.from);
       if (!before) return;
       await syncNames();
-      removeReplaced(before.from);
+      if (!stopped) removeReplaced(before.from);
     } catch (error) {
       // Another call stored these frames in the meantime, and the log may be another one now.
       if (isOurs()) throw error;

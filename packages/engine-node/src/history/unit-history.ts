@@ -6,8 +6,8 @@
  * 2. The log is emptied only when a base exists and every frame of the log is in a segment.
  * 3. A commit's number is never given to another one.
  */
-import { existsSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, readFile, statSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { type HistoryDisk, makeDirectory } from '../lib/durable-file.ts';
 import { missingHistory } from '../lib/fault.ts';
 import type { FileLocks } from '../lib/file-locks.ts';
@@ -29,6 +29,8 @@ import type { PartHeader } from './part.ts';
 import { type HistoryLimits, isRebaseDue, prune } from './retention.ts';
 import { makeSegmentWriter, type SegmentWriter } from './segment-writer.ts';
 import type { WalHeader } from './wal.ts';
+
+const readOpenFile = promisify(readFile);
 
 /** The share of the frames above which the log is emptied that is stored directly before it is. */
 const LAST_FRAMES_PART = 1 / 5;
@@ -117,9 +119,10 @@ interface History {
   nextTidyFrames: number;
   isTidying: boolean;
   isDone: boolean;
-  beginning: Promise<void> | undefined;
-  /** The database file as it was read before its closing: to close it earlier would drop SQLite's locks. */
-  lastRead: FileHandle | undefined;
+  /** The base that is being written: two at a time would write the same files. */
+  takingBase: Promise<void> | undefined;
+  /** The descriptor by which the database file was read before its closing. */
+  lastRead: number | undefined;
 }
 
 /** Continues a {@link LoadedHistory}. The database is open, its log recovered. */
@@ -141,7 +144,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     nextTidyFrames: parts.logFramesMax,
     isTidying: false,
     isDone: false,
-    beginning: undefined,
+    takingBase: undefined,
     lastRead: undefined,
   };
   resumeLog(h);
@@ -250,29 +253,51 @@ function mark(h: History): Mark {
   return { commit: log?.last ?? h.inFile, frames: h.frames, log };
 }
 
-function begin(h: History): Promise<void> {
-  if (h.begun) return Promise.resolve();
-  h.beginning ??= takeBase(h, 'start').finally(() => {
-    h.beginning = undefined;
+function begin(h: History, copyFile = copyInProcess): Promise<void> {
+  return h.begun ? Promise.resolve() : takeBase(h, 'start', copyFile);
+}
+
+/** Returns the end of the base that is being written, if there is one. */
+function takeBase(h: History, reason: 'start' | 'rebase', copyFile = copyInProcess): Promise<void> {
+  h.takingBase ??= writeBase(h, reason, copyFile).finally(() => {
+    h.takingBase = undefined;
   });
-  return h.beginning;
+  return h.takingBase;
 }
 
 /** The file shows `inFile` until the log is emptied, which the lock prevents. */
-async function takeBase(h: History, reason: 'start' | 'rebase'): Promise<void> {
-  const { files, disk, fileLocks, compress } = h.parts;
+async function writeBase(
+  h: History,
+  reason: 'start' | 'rebase',
+  copyFile: typeof copyInProcess,
+): Promise<void> {
+  const { files, disk, fileLocks } = h.parts;
+  const isNeeded = (): boolean => !h.isDone && (reason === 'rebase' || !h.begun);
   const letGo = await fileLocks.take();
   try {
-    if (h.isDone || h.inFilePart === null) return;
+    if (!isNeeded() || h.inFilePart === null) return;
     const description = { commit: h.inFile, reason, afterPart: h.inFilePart };
-    const copy = await compress(files.database);
-    if (h.isDone) return;
+    const copy = await copyFile(h);
+    if (!isNeeded()) return;
     await publishBase(files.history, disk, copy, description);
     h.begun = true;
     h.parts.onChange();
   } finally {
     letGo();
   }
+}
+
+function copyInProcess({ parts }: History): Promise<CompressedCopy> {
+  return parts.compress(parts.files.database);
+}
+
+/** Copies a small database in this process, before its closing: to close the file earlier would drop SQLite's locks. */
+async function copyHere(h: History): Promise<CompressedCopy> {
+  const { files, disk } = h.parts;
+  h.lastRead = openSync(files.database, 'r');
+  const { copy, payload } = compressSmall(await readOpenFile(h.lastRead), files.history);
+  await disk.stage(copy.path, [payload]);
+  return copy;
 }
 
 /** Records the times of the last commits. The commits themselves are in the log: a failure costs only their times. */
@@ -368,26 +393,14 @@ async function sweep(h: History): Promise<void> {
 }
 
 async function settle(h: History): Promise<void> {
-  const { files, disk } = h.parts;
   if (h.frames === 0) return;
-  if (h.begun || h.beginning || !isSmall(files.database)) await begin(h);
-  else {
-    h.lastRead = await open(files.database);
-    const { copy, payload } = compressSmall(await h.lastRead.readFile(), files.history);
-    await disk.stage(copy.path, [payload]);
-    await publishBase(files.history, disk, copy, startOf(h));
-    h.begun = true;
-  }
+  await begin(h, isSmall(h.parts.files.database) ? copyHere : copyInProcess);
   for (;;) {
     const log = h.isDone ? null : currentLog(h);
     if (!log || log.archivedFrame >= h.frames) break;
     await h.writer.storePart(log, h.frames);
   }
-  await h.writer.syncNames();
-}
-
-function startOf({ inFile, loaded }: History) {
-  return { commit: inFile, reason: 'start', afterPart: loaded.part } as const;
+  if (!h.isDone) await h.writer.syncNames();
 }
 
 function finish(h: History): void {
@@ -395,7 +408,8 @@ function finish(h: History): void {
   if (h.frames === 0) return;
   if (!h.begun) {
     const copy = compressSmallSync(files.database, files.history, disk);
-    publishBaseSync(files.history, disk, copy, startOf(h));
+    const description = { commit: h.inFile, reason: 'start', afterPart: h.loaded.part } as const;
+    publishBaseSync(files.history, disk, copy, description);
     h.begun = true;
   }
   empty(h);
@@ -406,8 +420,7 @@ function closed(h: History, inOrder: boolean): void {
   h.isDone = true;
   h.writer.stop();
   clearTimeout(h.timesTimer);
-  // Nothing depends on its closing.
-  h.lastRead?.close().catch(() => undefined);
+  if (h.lastRead !== undefined) closeSync(h.lastRead);
   if (inOrder && existsSync(h.parts.files.history)) noteClosed(h.parts.files.history, h.parts.files.database);
 }
 

@@ -32,7 +32,7 @@ export function workDirectory(dataDirectory: string): string {
   return join(dataDirectory, '.work');
 }
 
-/** The directory of recorded swaps, which the next start finishes: see `copies/swap.ts`. */
+/** The directory of recorded swaps, which the next start finishes: see `units/swap.ts`. */
 export function swapDirectory(dataDirectory: string): string {
   return join(dataDirectory, '.swaps');
 }

@@ -43,7 +43,10 @@ export interface OpenUnits {
   fileLocksOf(files: UnitFiles): FileLocks;
   /** Closes a unit that is closable; does nothing when it is not open. */
   close(files: UnitFiles): void;
-  /** Finishes the accepted calls and closes every unit, several at once, each when its files are not locked any more. */
+  /**
+   * Finishes the accepted calls and closes every unit, several at once, each when its files are not locked any more.
+   * Rejects with the first failure, when the others are closed.
+   */
   closeAll(): Promise<void>;
 }
 
@@ -124,10 +127,13 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     isClosed = true;
     for (const { unit } of open.values()) unit.drain();
     const waiting = [...open.values()];
+    const failures: unknown[] = [];
     const closing = Array.from({ length: CLOSING_MAX }, async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) await closeOne(next);
+      for (let next = waiting.shift(); next; next = waiting.shift())
+        await closeOne(next).catch((error: unknown) => void failures.push(error));
     });
     await Promise.all(closing);
+    if (failures.length > 0) throw failures[0];
   };
 
   return {
@@ -251,16 +257,20 @@ function closeWithHistory(
   history: UnitHistory,
   report: (error: unknown) => void,
 ): void {
+  let inOrder = false;
   try {
     history.finish();
+    inOrder = true;
   } catch (error) {
     report(error);
-    history.closed(false);
-    database.closeWithLog();
-    return;
+  } finally {
+    try {
+      if (inOrder) database.close();
+      else database.closeWithLog();
+    } finally {
+      history.closed(inOrder && !existsSync(files.wal));
+    }
   }
-  database.close();
-  history.closed(!existsSync(files.wal));
 }
 
 /** A new unit must not find files of a removed one. */

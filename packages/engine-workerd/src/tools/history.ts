@@ -133,5 +133,5 @@ function unknownBookmark(cause?: unknown): never {
 }
 
 function malformed(): PlatformError {
-  return new PlatformError('validation_failed', 'The cursor is not one of this list.');
+  return new PlatformError('validation_failed', 'The cursor is not one that this list gave out.');
 }

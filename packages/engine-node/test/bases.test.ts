@@ -1,0 +1,43 @@
+/** Bases of a history are written one at a time. */
+import { basename } from 'node:path';
+import { expect, test } from 'vitest';
+import { historyDisk } from '../src/lib/durable-file.ts';
+import { currentOf, newPlace, openHistory } from './history-fixture.ts';
+import { historyUnit } from './history-unit.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Opens an engine and records the names that its history's files get. */
+function openRecorded(options: { readonly historyMs?: number; readonly logFramesMax?: number } = {}) {
+  const names: string[] = [];
+  const rename = (staged: string, path: string): void => {
+    names.push(basename(path));
+    historyDisk.rename(staged, path);
+  };
+  const fixture = openHistory(newPlace(), { ...options, historyDisk: { ...historyDisk, rename } });
+  return { ...fixture, basesWritten: () => names.filter((name) => /^base-.*\.zst$/.test(name)) };
+}
+
+test('a unit that closes while its history begins writes one base', async () => {
+  const fixture = openRecorded({ logFramesMax: 1 });
+  // The commit fills the log, so that the history begins in a later turn: while the unit closes.
+  await fixture.unit.add({ note: 'one' });
+  await fixture.engine.close();
+  expect(fixture.basesWritten()).toHaveLength(1);
+  const again = openHistory(fixture.dataDirectory);
+  await again.tools.rewind({ bookmark: await currentOf(again) });
+  expect([...fixture.incidents, ...again.incidents]).toEqual([]);
+});
+
+test('two calls that find a new base due write one', async () => {
+  const fixture = openRecorded({ historyMs: 4 * DAY_MS });
+  const { engine, unit } = fixture;
+  await unit.add({ note: 'one' });
+  await engine.sweepHistory(historyUnit, 'a');
+  await unit.add({ note: 'two' });
+  fixture.clock.nowMs += 5 * DAY_MS;
+  const before = fixture.basesWritten().length;
+  await Promise.all([engine.sweepHistory(historyUnit, 'a'), engine.sweepHistory(historyUnit, 'a')]);
+  expect(fixture.basesWritten()).toHaveLength(before + 1);
+  await fixture.tools.rewind({ bookmark: await currentOf(fixture) });
+});
