@@ -19,9 +19,9 @@ function openRecorded(options: { readonly historyMs?: number; readonly logFrames
 }
 
 test('a unit that closes while its history begins writes one base', async () => {
-  const fixture = openRecorded({ logFramesMax: 1 });
+  const fixture = openRecorded({ logFramesMax: 20 });
   // The commit fills the log, so that the history begins in a later turn: while the unit closes.
-  await fixture.unit.add({ note: 'one' });
+  await fixture.unit.add({ note: 'one', bytes: 200_000 });
   await fixture.engine.close();
   expect(fixture.basesWritten()).toHaveLength(1);
   const again = openHistory(fixture.dataDirectory);
