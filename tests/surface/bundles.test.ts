@@ -5,8 +5,14 @@ import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Traces of a handler: statements, migrations, and calls of the SQL port. */
-const PERFORMING = [/\bCREATE TABLE\b/, /\bINSERT INTO\b/, /\bDELETE FROM\b/, /\bdb\.(?:get|all|run)\(/];
+/** Traces of a handler or an effect: statements, migrations, calls of the SQL port, and the objects of effects. */
+const PERFORMING = [
+  /\w+Effects? = \{/,
+  /\bCREATE TABLE\b/,
+  /\bINSERT INTO\b/,
+  /\bDELETE FROM\b/,
+  /\bdb\.(?:get|all|run)\(/,
+];
 
 test.each([
   ['the client of the control plane', 'packages/control-plane/src/client/index.ts', /\bfrom "node:/],
@@ -29,7 +35,11 @@ test.each([
     .map(([name]) => name);
   expect(brought.filter((name) => name.includes('directory/src/declarations/')).length).toBeGreaterThan(0);
   expect(
-    brought.filter((name) => /packages\/(?:store|kernel|auth)\/|directory\/src\/(?:lib|unit)\b/.test(name)),
+    brought.filter((name) =>
+      /packages\/(?:store|kernel|auth)\/|directory\/src\/(?:lib|unit|verticals\/(?:client|reach))\b/.test(
+        name,
+      ),
+    ),
   ).toEqual([]);
   for (const form of [...PERFORMING, ...(forbidden ? [forbidden] : [])])
     expect([form, form.exec(file?.text ?? '')?.[0]]).toEqual([form, undefined]);

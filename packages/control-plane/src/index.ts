@@ -4,8 +4,8 @@ export { type ControlPlaneOptions, controlPlaneApp } from './app.ts';
 export type { AdminOperationTable } from './declared/operations.ts';
 export type { ControlPlaneEnv, IncidentPlace, RequestLine } from './http/env.ts';
 export {
-  ANONYMOUS_LIMITS_DEFAULT as STRANGER_LIMITS_DEFAULT,
-  type AnonymousLimits as StrangerLimits,
+  ANONYMOUS_LIMITS_DEFAULT,
+  type AnonymousLimits,
   RATE_LIMIT_DEFAULT,
   type RateLimit,
 } from './http/rate-limit.ts';

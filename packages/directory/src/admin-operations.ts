@@ -319,8 +319,3 @@ export const adminOperations = {
 } as const satisfies Readonly<Record<string, AdminOperation>>;
 
 export type AdminOperationName = keyof typeof adminOperations;
-
-/** The declaration with this name, or undefined. */
-export function findAdminOperation(name: string): AdminOperation | undefined {
-  return Object.hasOwn(adminOperations, name) ? adminOperations[name as AdminOperationName] : undefined;
-}

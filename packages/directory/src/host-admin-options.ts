@@ -13,8 +13,8 @@ import type { VerticalGateway } from './verticals/gateway.ts';
 
 export interface HostAdminOptions {
   /**
-   * Over an embedded engine make one host administration: before its first effect it ends everything that the directory shows
-   * as running, because the process of that work died.
+   * Over an embedded engine make one host administration: before its first effect it ends the leases of all intents, because
+   * the process that held them died. The intents stay open, and long work is resumed.
    */
   readonly engine: Engine & Partial<EngineTools>;
   readonly gateway: VerticalGateway;

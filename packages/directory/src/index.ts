@@ -37,6 +37,7 @@ export type {
 export type { HostnameMaintenance } from './hostnames/maintenance.ts';
 export type { HostRoute } from './hostnames/store.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
+export { DIRECTORY_KEY } from './lib/feature.ts';
 export type { RoutesChange } from './lib/handlers.ts';
 export { makeHostAdmin } from './make-host-admin.ts';
 export type { Telemetry } from './observability/observability.ts';
@@ -54,7 +55,7 @@ export type {
   StaffSignIns,
 } from './staff/sign-in.ts';
 export type { ServiceToken, ServiceTokenRequest } from './tokens/service-tokens.ts';
-export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit } from './unit.ts';
+export { type AccessInput, type DirectoryMethods, directoryUnit } from './unit.ts';
 export type { CollectedUsage } from './usage/collect.ts';
 export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';

@@ -58,9 +58,6 @@ import { tokensMigration } from './tokens/store.ts';
 import { usageFeature } from './usage/operations.ts';
 import { verticalRegistryFeature } from './vertical-registry/feature.ts';
 
-/** The key of the directory. */
-export const DIRECTORY_KEY = 'main';
-
 /**
  * An empty database gets the tables of the features in this order, so that a feature may refer to tables of those before it.
  * A new feature comes last.

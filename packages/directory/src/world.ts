@@ -7,9 +7,10 @@ import type { LogHead } from './declarations/records.ts';
 import type { HostAdminOptions } from './host-admin-options.ts';
 import type { ChangeOutcome } from './lib/changes.ts';
 import type { EffectDeps } from './lib/effects.ts';
+import { DIRECTORY_KEY } from './lib/feature.ts';
 import type { RoutesChange, WiringFacts } from './lib/handlers.ts';
 import { sleepFor } from './long-work/follow.ts';
-import { DIRECTORY_KEY, directoryUnit } from './unit.ts';
+import { directoryUnit } from './unit.ts';
 import { isKnownVertical } from './verticals/reach.ts';
 
 /** Each part of the host administration takes from it the members that it names. */

@@ -107,6 +107,15 @@ describe('a row', () => {
     expect(db.get('SELECT 1 FROM books')).toBeUndefined();
   });
 
+  test('has null as text in a column of JSON that is not nullable', () => {
+    const answers = defineTable('answers', ['id'], { id: text(), value: json<unknown>() });
+    db.exec('CREATE TABLE answers (id TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT');
+    answers.insert(db, { id: 'a', value: null });
+    answers.updating('value')(db, { id: 'a', value: null });
+    expect(db.get('SELECT value FROM answers')).toEqual({ value: 'null' });
+    expect(answers.get(db, 'a')).toEqual({ id: 'a', value: null });
+  });
+
   test('that is not there is undefined', () => {
     expect(books.get(db, 'bok_2')).toBeUndefined();
   });

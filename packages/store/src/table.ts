@@ -20,6 +20,7 @@ export interface Column<T, U extends Use = 'stored', F extends Form = 'plain'> {
   readonly form: F;
   /** The name of the column, or the expression of a computed one. */
   readonly sql: string | undefined;
+  readonly isNullable?: boolean;
   /** Exists for the compiler alone. */
   readonly type?: () => T;
 }
@@ -127,7 +128,7 @@ export const real = (sql?: string): Column<number> => column('plain', sql);
 export const blob = (sql?: string): Column<Uint8Array> => column('plain', sql);
 /** INTEGER, 0 or 1. */
 export const boolean = (sql?: string): Column<boolean, 'stored', 'boolean'> => column('boolean', sql);
-/** A value as JSON text. Null is stored as NULL where the column is {@link nullable}. */
+/** A value as JSON text. Null is stored as NULL where the column is {@link nullable}, else as the text `null`. */
 export const json = <T>(sql?: string): Column<T, 'stored', 'json'> => column('json', sql);
 /** INTEGER, in milliseconds since the epoch. The property ends with `Ms`, which the column and the record leave out. */
 export const time = (sql?: string): Column<number, 'stored', 'time'> => column('time', sql);
@@ -136,7 +137,7 @@ export const revision = (sql?: string): Column<number, 'stored', 'revision'> => 
 
 /** The same column with NULL as null. */
 export function nullable<T, U extends Use, F extends Form>(of: Column<T, U, F>): Column<T | null, U, F> {
-  return of;
+  return { ...of, isNullable: true };
 }
 
 /** A column that the record leaves out. */
@@ -281,12 +282,15 @@ function bindAll(properties: readonly string[], columns: Columns): (row: Values)
   const converts = isConverted(properties, columns)
     ? properties.map((property) => TO_SQL[columns[property]?.form ?? 'plain'])
     : null;
+  const nullText = properties.map(
+    (property) => columns[property]?.form === 'json' && !columns[property].isNullable,
+  );
   const count = properties.length;
   return (row) => {
     const values = new Array<SqlValue>(count);
     for (let i = 0; i < count; i++) {
       const value = row[properties[i] as string];
-      const convert = value === null ? undefined : converts?.[i];
+      const convert = value === null && !nullText[i] ? undefined : converts?.[i];
       values[i] = (convert ? convert(value as never) : value) as SqlValue;
     }
     return values;

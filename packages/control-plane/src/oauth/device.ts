@@ -128,7 +128,8 @@ export interface DeviceLimits {
  * Each source has a share of it. Beyond its share it is not refused, but competes only with other sources beyond
  * theirs: otherwise one network could use up the whole limit.
  * Honest use reaches none: a class behind one address is fewer than fifty people, and two thousand sign-ins a minute
- * are no staff. To exhaust `beyond` for long takes 400 sources. A new code waits at least a minute: 5,000 may wait.
+ * are no staff. To use up `together` takes 400 sources, each within its share; one source beyond its share can use up
+ * `beyond`. A new code waits at least a minute: 5,000 may wait.
  */
 export const DEVICE_LIMITS: DeviceLimits = {
   source: { calls: 50, windowSeconds: 600 },

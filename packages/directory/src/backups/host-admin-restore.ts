@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
+import { DIRECTORY_KEY } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { openBackup, requireStore, verifyBackup } from './backup-store.ts';
@@ -18,8 +19,7 @@ const BATCH_ROWS = 500;
 const header = z.object({
   freehold: z.literal(1),
   kind: z.literal('directory'),
-  // The key of the one directory, `DIRECTORY_KEY`.
-  key: z.literal('main'),
+  key: z.literal(DIRECTORY_KEY),
   tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()), rows: z.int() })),
 });
 const rowLine = z.object({ t: z.int(), r: z.array(z.unknown()) });

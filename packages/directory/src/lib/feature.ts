@@ -6,6 +6,9 @@ import type { MigrationSet, UnitContext, UnitMethods } from '@freehold/store';
 import type { LongHandler } from '../long-work/handlers.ts';
 import type { ChangeHandler, DelegatedHandler, PlanHandler, ReadHandler } from './handlers.ts';
 
+/** The key of the directory's unit, of which there is one. */
+export const DIRECTORY_KEY = 'main';
+
 /** Long work mostly brings its plan itself. */
 type Handler = ReadHandler | ChangeHandler | DelegatedHandler | LongHandler | PlanHandler;
 

@@ -1,6 +1,6 @@
 /**
  * Every declared operation has exactly one performer, and its declaration chooses it where no part claims it. That each one
- * does what it is declared to do over the real directory: `access.test.ts`.
+ * does what it is declared to do over the real directory: `access/admission.test.ts`.
  */
 import { describe, expect, test } from 'vitest';
 import type { AdminCall } from '../access/actors.ts';

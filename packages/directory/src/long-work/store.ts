@@ -32,8 +32,8 @@ const operations = defineTable('operations', ['id'], {
   token: hidden(nullable(text())),
   request: hidden(text()),
   intent: hidden(integer()),
-  /** The description of the work, from its handler. */
-  work: hidden(json<unknown>()),
+  /** The description of the work, from its handler, as JSON. It is long: only runs and ends parse it. */
+  work: hidden(text()),
   done: hidden(integer()),
   total: hidden(nullable(integer())),
   unit: hidden(text()),

@@ -147,7 +147,7 @@ function startWork(
   return {
     id,
     name: row.name,
-    work: row.work,
+    work: JSON.parse(row.work),
     steps: loadSteps(at.db, id),
     progress: { done: row.done, total: row.total, unit: row.unit },
     committed: row.committed,
@@ -174,7 +174,7 @@ function settleWork(
   const row = unfinished(at, id);
   if (!row) return null;
   const handler = findHandler(at.handlers, row.name);
-  const ending = handler.settle(endContext(at, row), row.work, facts);
+  const ending = handler.settle(endContext(at, row), JSON.parse(row.work), facts);
   const { intent } = row;
   const head = logDone(at, auditedOperation(row), { audit: ending.audit, intent, supersedes: () => true });
   const total = progress.total ?? progress.done;
@@ -219,7 +219,7 @@ function endContext(at: WorkContext, { intent }: OperationRow): LongEndContext {
 /** Work whose operation is no longer known has no handler, and nothing to take back. */
 function undo(at: WorkContext, row: OperationRow): void {
   if (Object.hasOwn(at.handlers, row.name))
-    findHandler(at.handlers, row.name).undo(endContext(at, row), row.work);
+    findHandler(at.handlers, row.name).undo(endContext(at, row), JSON.parse(row.work));
 }
 
 function newRow(
@@ -242,7 +242,7 @@ function newRow(
     token,
     request: requestId,
     intent,
-    work: begun.work ?? null,
+    work: JSON.stringify(begun.work ?? null),
     done: 0,
     total: begun.total ?? null,
     unit: begun.unit,

@@ -213,7 +213,7 @@ const seriesOf = async (points: Promise<readonly MetricsPoint[]>, { stepSeconds 
   points: await points,
 });
 
-const ASKS: Readonly<Record<string, Ask>> = {
+const makeAsks = (): Readonly<Record<string, Ask>> => ({
   [observabilityLogs.name]: (telemetry, question) => telemetry.scriptLogs(question),
   [observabilityMetrics.name]: (telemetry, question) => telemetry.scriptMetrics(question),
   [observabilityMetricsSeries.name]: (telemetry, question) =>
@@ -224,14 +224,14 @@ const ASKS: Readonly<Record<string, Ask>> = {
     ownOnly(await telemetry.tenantMetrics(question), question),
   [observabilityTenantMetricsSeries.name]: (telemetry, question) =>
     seriesOf(telemetry.tenantSeries(question), question),
-};
+});
 
 /**
  * The six reads. They reject with `validation_failed` for a window that is none, and for staff that name no tenant where
  * one is needed; `not_found`; `unsupported` (501), reason `no_telemetry`; `runtime_fault` (502) where the store fails.
  */
 export function makeObservability(deps: ObservabilityDeps): Performers {
-  return performersOf(ASKS, (ask) => async (call, { builder }) => {
+  return performersOf(makeAsks(), (ask) => async (call, { builder }) => {
     if (builder === 'own-tenant')
       await deps.directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });
     return answer(deps, ask, call);

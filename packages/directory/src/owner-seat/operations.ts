@@ -119,10 +119,10 @@ export const ownerSeatFeature = /* @__PURE__ */ defineFeature({
 
 /** The effects of the seat, by operation. */
 export const ownerSeatEffects: Effects = {
-  'owner-claim.mint': linkEffect((deps, scope, { origin }) =>
+  'owner-claim.mint': /* @__PURE__ */ linkEffect((deps, scope, { origin }) =>
     ask(deps, scope, { path: 'owner-claim', origin, body: { origin }, answer: ownerClaimResponse }),
   ),
-  'owner-recovery.mint': linkEffect((deps, scope, { origin, call }) => {
+  'owner-recovery.mint': /* @__PURE__ */ linkEffect((deps, scope, { origin, call }) => {
     const { why, recover } = (call as unknown as CallOf<typeof ownerRecoveryMint>).body;
     // The vertical tells the tenant's admin who made the invite.
     const body = { origin, by: call.actor.name, why, recover };

@@ -51,7 +51,7 @@ export interface DeviceOrder {
  * Begins a device authorization. It never refuses one: otherwise an abuser who fills the table would keep all others out.
  * Instead the oldest pending code gives way: of the same source where that has too many, else of the source with the most.
  * So an abuser loses their own codes first, until they have as many sources as the table has rows (a /35 has 8,192). Against
- * that the endpoint limits all sources together (`device-limit.ts` of the control plane).
+ * that the endpoint limits all sources together (`oauth/device.ts` of the control plane).
  */
 export function startDevice(context: UnitContext, { client, source }: DeviceOrder): StartedDevice {
   const { db } = context;

@@ -225,7 +225,7 @@ export const staffTokensList = adminOperation({
   name: 'staff-tokens.list',
   summary: 'List the tokens of programs that act for staff and builders',
   description:
-    'Admins see all of them, other members their own. A service token sees what its owner sees, and all of them without an owner.',
+    'Admins see all of them, other members their own. A service token sees what its owner sees; a service token without an owner sees all of them.',
   tag,
   method: 'GET',
   path: '/staff-tokens',
@@ -249,7 +249,7 @@ export const staffTokensRevoke = adminOperation({
   name: 'staff-tokens.revoke',
   summary: 'Revoke the token of a program that acts for a member of the roster',
   description:
-    'It stops working at once. Admins may revoke any, other members their own. A service token may revoke what its owner may, and any without an owner.',
+    'It stops working at once. Admins may revoke any, other members their own. A service token may revoke what its owner may; a service token without an owner may revoke any.',
   tag,
   method: 'DELETE',
   path: '/staff-tokens/:token',

@@ -1,9 +1,9 @@
 /** The answers of a bound vertical, and their limits. */
-import { PlatformError, problemDocument, scopeRef } from '@freehold/contracts';
+import { PlatformError, problemDocument, scopeRef, type VerticalScopeHost } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { refusal } from '../../test/platform.ts';
-import { askVertical } from './client.ts';
+import { askScope, askVertical } from './client.ts';
 
 const SCOPE = scopeRef.parse({
   tenantId: 'tnt_01jd0000000000000000000001',
@@ -80,5 +80,20 @@ test('an answer that breaks off is a fault of the vertical', async () => {
   expect(await refusal(ask(async () => new Response(broken)))).toMatchObject({
     status: 502,
     reason: 'vertical_answer',
+  });
+});
+
+test('the answer of a co-located host is judged like that of a worker', async () => {
+  const [tenant, id] = [SCOPE.tenantId, SCOPE.scopeId];
+  const gateway = { bound: () => null, local: () => ({}) as VerticalScopeHost };
+  const askHost = (answer: unknown) =>
+    askScope(
+      { gateway, deadline: never },
+      { tenant, id, vertical: 'fieldwork' },
+      { path: 'connector-grant', answer: z.object({ ok: z.boolean() }), local: async () => answer },
+    );
+  expect(await askHost({ ok: true, extra: 1 })).toEqual({ ok: true });
+  expect(await refusal(askHost({ ok: 'yes' }))).toMatchObject({
+    ...{ status: 502, code: 'runtime_fault', reason: 'vertical_answer' },
   });
 });

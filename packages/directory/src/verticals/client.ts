@@ -63,10 +63,10 @@ interface ScopeQuestion<S extends z.ZodType> extends Omit<VerticalQuestion<S>, '
 }
 
 /**
- * Asks by the read ladder (spec 4.3.1): the vertical's worker when one is bound, else its co-located host. The same schema
- * judges either answer.
- * @throws PlatformError `unsupported` (501) with a diagnosis when neither is there, the vertical's own refusal, and
- * `runtime_fault` (502) when there is nothing to pass on.
+ * Asks by the read ladder (spec 4.3.1): the vertical's worker when one is bound, else its co-located host. The schema of the
+ * question judges the answer of either, to reads and to writes alike.
+ * @throws PlatformError `unsupported` (501) with a diagnosis when neither is there; the vertical's own refusal;
+ * `runtime_fault` (502) for an answer that does not fit, reason `vertical_answer`, and as `askVertical` does.
  */
 export async function askScope<S extends z.ZodType>(
   { gateway, deadline }: VerticalAccess,
