@@ -30,7 +30,13 @@ import { makeRouter, type Router } from './network/router.ts';
 import { nameOfArchive } from './settings/archive-settings.ts';
 import { loadProviders } from './settings/providers.ts';
 import type { Settings } from './settings/settings.ts';
-import { checkArchive, isOutboxReadable, warningsOf, warningsOfPlaces } from './start/checks.ts';
+import {
+  checkArchive,
+  isOutboxReadable,
+  warningsOf,
+  warningsOfFiles,
+  warningsOfPlaces,
+} from './start/checks.ts';
 import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
 import { type Directory, openDirectory } from './start/directory.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
@@ -144,6 +150,7 @@ async function wire(
     port: settings.port,
     host: settings.host,
     trustedProxies: settings.trustedProxies,
+    connectionsMax: storage.files.connections,
     fetch: router.fetch,
     onIncident: (error) => feeds.onIncident(error, { kind: 'platform', key: 'http', method: 'fetch' }),
   });
@@ -184,6 +191,7 @@ async function wire(
       ...warningsOf(settings),
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
       ...warningsOfPlaces(settings),
+      ...warningsOfFiles(settings.dataDirectory, storage.files),
     ],
     demo,
     gateway,

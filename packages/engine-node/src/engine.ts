@@ -20,6 +20,7 @@ import { type ArchiveOptions, type ArchiveStatus, makeShipper, type Shipper } fr
 import type { HistoryLimits } from './history/retention.ts';
 import { makeInspectors } from './inspect/inspect-unit.ts';
 import { type HistoryDisk, historyDisk } from './lib/durable-file.ts';
+import { fileBudgetOf, openFilesLimit } from './lib/open-files.ts';
 import { shuttingDown } from './lib/shutting-down.ts';
 import { unitFiles } from './lib/unit-files.ts';
 import { lockDirectory } from './lock.ts';
@@ -33,8 +34,6 @@ import { makeUnitAccess } from './units/unit-access.ts';
 /** A diagnostics channel: each call of a unit with its kind, key and method, so that subscribers can count calls. */
 const unitCalls = channel('freehold.unit.call');
 
-/** The default number of open databases: each costs about two file handles and its page cache. */
-const OPEN_UNITS_MAX = 256;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const HISTORY_MS = 7 * DAY_MS;
 const HISTORY_BYTES_MAX = 1024 * 1024 * 1024;
@@ -55,8 +54,9 @@ export interface NodeEngineOptions {
   /** The directory that holds everything; it is made when it is missing. One process at a time may use it. */
   readonly dataDirectory: string;
   /**
-   * Default 256. The least recently used unit is closed first; it reopens on its next call. A busy unit finishes its
-   * accepted calls before it is closed, so that the bound holds under load too.
+   * Default: 256, or as many as the limit of open files allows (`fileBudgetOf`). The least recently used unit is closed
+   * first; it reopens on its next call. A busy unit finishes its accepted calls before it is closed, so that the bound
+   * holds under load too.
    */
   readonly openUnitsMax?: number;
   /** The length of the history of a unit, in milliseconds. Default 7 days; 0 keeps no history. */
@@ -112,7 +112,8 @@ export interface NodeEngine extends Engine, EngineTools {
  * @throws PlatformError `unavailable`, reason `data_directory_in_use` or `data_directory_unusable`.
  */
 export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
-  const { dataDirectory, openUnitsMax = OPEN_UNITS_MAX, onIncident } = options;
+  const { dataDirectory, onIncident } = options;
+  const { openUnitsMax = fileBudgetOf(openFilesLimit()).openUnits } = options;
   requireFinished(dataDirectory);
   const unlock = lockDirectory(dataDirectory);
   const inspectors = makeInspectors();

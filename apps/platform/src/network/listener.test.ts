@@ -44,8 +44,12 @@ async function callUntilRefused(
   }
 }
 
-function serve(fetch: (request: Request) => Promise<Response>): Promise<Listener> {
+function serve(
+  fetch: (request: Request) => Promise<Response>,
+  limits: { readonly connectionsMax?: number } = {},
+): Promise<Listener> {
   return listen({
+    ...limits,
     port: 0,
     host: '127.0.0.1',
     trustedProxies: [],
@@ -103,4 +107,23 @@ test('an answer in flight says that its connection closes; a stream that has beg
   expect(await stream).toMatchObject({ status: 200 });
   await closed;
   agent.destroy();
+});
+
+test('a connection beyond the limit is closed, and another one is taken once there is room', async () => {
+  const listener = await serve(async () => new Response('ok'), { connectionsMax: 1 });
+  const first = new Agent({ keepAlive: true });
+  const second = new Agent();
+  expect((await ask(listener.port, first)).status).toBe(200);
+  await expect(ask(listener.port, second)).rejects.toThrow();
+  first.destroy();
+  await expect
+    .poll(() =>
+      ask(listener.port, second).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBe(200);
+  second.destroy();
+  await listener.close();
 });

@@ -27,6 +27,8 @@ export interface ListenOptions {
   readonly fetch: Router['fetch'];
   /** Addresses and ranges of proxies whose headers are believed. */
   readonly trustedProxies: readonly string[];
+  /** More connections than this are closed at once: each takes an open file, and databases need some. Default: no limit. */
+  readonly connectionsMax?: number;
   readonly onIncident: (error: unknown) => void;
 }
 
@@ -51,6 +53,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     getRequestListener(answer, { errorHandler: () => problemDocument(unreadableRequest()) }),
   );
   server.on('clientError', refuseUnreadable);
+  if (options.connectionsMax !== undefined && Number.isFinite(options.connectionsMax))
+    server.maxConnections = options.connectionsMax;
   const close = makeDrain(server);
   server.listen(port, host);
   try {

@@ -1,8 +1,8 @@
 /** Checks of a start, with one sentence each for the operator: settings, outside places, the archive, and a failed start. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import type { NodeEngine } from '@freehold/engine-node';
+import { type FileBudget, limitForUnits, type NodeEngine } from '@freehold/engine-node';
 import { makeAddressList } from '../settings/address-list.ts';
 import type { Settings } from '../settings/settings.ts';
 import { within } from '../storage/storage.ts';
@@ -44,6 +44,24 @@ export function warningsOfPlaces({
       ? [`FREEHOLD_BACKUPS: nothing can be backed up: ${backupsDirectory} cannot be written.`]
       : []),
   ];
+}
+
+/** A warning where the limit of open files keeps databases closed that would be open otherwise. */
+export function warningsOfFiles(dataDirectory: string, { limit, openUnits }: FileBudget): readonly string[] {
+  const needed = limitForUnits(Number.POSITIVE_INFINITY);
+  // The databases are counted only where the count matters.
+  const there = limit < needed ? countDatabases(dataDirectory) : 0;
+  if (there <= openUnits) return [];
+  return [
+    `this process may have ${limit} files open, which is enough for ${openUnits} databases at once, and there are ${there}: the least recently used are closed, and requests wait for databases to open. Raise the limit to ${limitForUnits(there)} (ulimit -n, or LimitNOFILE= of systemd).`,
+  ];
+}
+
+function countDatabases(dataDirectory: string): number {
+  return readdirSync(dataDirectory, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => readdirSync(join(dataDirectory, name)))
+    .filter((name) => name.endsWith('.sqlite')).length;
 }
 
 /** The platform does not make the witness's directory: where it is missing, its disk is probably not mounted. */

@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileBudgetOf } from '@freehold/engine-node';
 import { expect, onTestFinished, test } from 'vitest';
-import { warningsOfPlaces } from './checks.ts';
+import { warningsOfFiles, warningsOfPlaces } from './checks.ts';
 
 function home(): string {
   const directory = mkdtempSync(join(tmpdir(), 'places-'));
@@ -38,4 +39,18 @@ test('a place for backups below a file causes a warning', () => {
   expect(of(null, join(at, 'file', 'backups'))).toEqual([
     `FREEHOLD_BACKUPS: nothing can be backed up: ${join(at, 'file', 'backups')} cannot be written.`,
   ]);
+});
+
+test('a limit of open files that is too low for the databases causes a warning that names the right one', () => {
+  const at = home();
+  mkdirSync(join(at, 'scope-fieldwork'));
+  for (let each = 0; each < 30; each++) writeFileSync(join(at, 'scope-fieldwork', `scp_${each}.sqlite`), '');
+  const [warning, ...more] = warningsOfFiles(at, fileBudgetOf(256));
+  expect(more).toEqual([]);
+  expect(warning).toMatch(
+    /256 files open.* 26 databases at once, and there are 30: .*Raise the limit to 276/,
+  );
+  expect(warningsOfFiles(at, fileBudgetOf(276))).toEqual([]);
+  // With a generous limit nothing is counted, however many there are.
+  expect(warningsOfFiles(join(at, 'not there'), fileBudgetOf(20_000))).toEqual([]);
 });

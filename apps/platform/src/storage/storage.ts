@@ -1,7 +1,14 @@
 /** Opens the engine over the data directory, its archive, the vault and the bytes of attachments; erases a tenant's units. */
 
 import type { IdentityDirectoryUnit } from '@freehold/auth';
-import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '@freehold/engine-node';
+import {
+  type FileBudget,
+  fileBudgetOf,
+  makeNodeBlobStore,
+  type NodeEngine,
+  openFilesLimit,
+  openNodeEngine,
+} from '@freehold/engine-node';
 import { generateIssuerKeys } from '@freehold/issuer';
 import {
   ledgerUnit,
@@ -31,6 +38,8 @@ export interface Storage {
   readonly blobs: (scopeId: string) => BlobStore;
   /** Null without an archive. */
   readonly blobArchive: BlobArchive | null;
+  /** The division of the limit of open files. */
+  readonly files: FileBudget;
   close(): Promise<void>;
 }
 
@@ -41,9 +50,11 @@ export async function openStorage(
 ): Promise<Storage> {
   const { dataDirectory, historyMs } = settings;
   const archive = settings.archive && openArchive(settings.archive);
+  const files = fileBudgetOf(openFilesLimit());
   const engine = openNodeEngine({
     dataDirectory,
     historyMs,
+    openUnitsMax: files.openUnits,
     onIncident,
     ...(archive === null ? {} : { archive: { archive } }),
   });
@@ -72,6 +83,7 @@ export async function openStorage(
       vaultUnit,
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,
+      files,
       close: async () => {
         // An attachment that does not arrive in time is sent after the next start.
         if (blobArchive) await within(FLUSH_MS, shipAll(engine, blobArchive));
