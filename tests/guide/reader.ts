@@ -26,10 +26,10 @@ export interface Reader extends AsyncDisposable {
 }
 
 /** These run until they are stopped. A second start stops the first. */
-const SERVERS: ReadonlySet<string> = new Set(['npm start', 'npm run issuer', 'npx node website/server.ts']);
+const SERVERS: ReadonlySet<string> = new Set(['npm start', 'npm run issuer', 'npx --no-install node website/server.ts']);
 const APPLICATION = 'npm start';
 /** These change nothing, and may be repeated. */
-const LOOKING = /^npx node src\/(?:desk\.ts (?:shelf|slip)|operator\.ts)\b/;
+const LOOKING = /^npx --no-install node src\/(?:desk\.ts (?:shelf|slip)|operator\.ts)\b/;
 const LOOKS_MAX = 10;
 
 export function makeReader({ checkout, project, browser, env }: ReaderOptions): Reader {
@@ -128,7 +128,7 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
     }
     await terminal.end();
     // Tools print more than the guide shows; our own programs print exactly this, once they were answered.
-    const isOurs = terminal.line.startsWith('npx node ') && !asking.has(terminal);
+    const isOurs = terminal.line.startsWith('npx --no-install node ') && !asking.has(terminal);
     if (language === 'json') requireJson(text, terminal.stdout() || terminal.output());
     else requireLines(text, terminal.output(), isOurs ? 'exactly' : 'somewhere');
   };

@@ -143,7 +143,7 @@ describe('a vertical whose seam was wired as its own comment says', () => {
       cwd: root,
       env: {
         ISSUER_PORT: String(place.issuerPort),
-        ...settings(/^(.*) npx node apps\/issuer\/src\/main.ts$/m),
+        ...settings(/^(.*) npx --no-install node apps\/issuer\/src\/main.ts$/m),
       },
       ready: /issuer at/,
     });

@@ -81,7 +81,7 @@ describe('a reader of the guide sees what it says', () => {
     database.exec('DELETE FROM admin_log WHERE sequence = (SELECT max(sequence) FROM admin_log)');
     database.close();
     await start();
-    const { code, output } = await shell.run('npx freehold admin-log verify --json');
+    const { code, output } = await shell.run('npx --no-install freehold admin-log verify --json');
     // The answer, and after it the sentence for a scheduled job.
     const [answer = ''] = output.split('\n');
     expect(JSON.parse(answer)).toMatchObject({ status: 'broken', firstBad: { reason: 'tail_missing' } });
@@ -98,7 +98,7 @@ describe('the page', () => {
 
   test('names only existing commands', () => {
     const named = [
-      ...markdown.matchAll(/`(?:npx freehold )?([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)[^`\n]*`/g),
+      ...markdown.matchAll(/`(?:npx --no-install freehold )?([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)[^`\n]*`/g),
     ]
       .map(([, family, verb]) => `${family}.${verb}`)
       .filter((name) => families.has(name.split('.')[0] ?? ''));

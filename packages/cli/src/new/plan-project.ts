@@ -19,6 +19,8 @@ const packageJson = z.object({
   description: z.string(),
   dependencies,
   devDependencies: dependencies,
+  /** Node.js itself, for each system. */
+  optionalDependencies: dependencies,
 });
 
 export interface Project {
@@ -56,7 +58,8 @@ function templateFiles(prefix = ''): string[] {
 function planPackageJson(text: string, { name, title, checkout }: Project): string {
   const whole: Record<string, unknown> = JSON.parse(text);
   const template = packageJson.parse(whole);
-  if (name in template.dependencies || name in template.devDependencies) {
+  const { dependencies, devDependencies, optionalDependencies } = template;
+  if (name in { ...dependencies, ...devDependencies, ...optionalDependencies }) {
     throw new PlatformError(
       'validation_failed',
       `<name> cannot be used: the project itself depends on the package ${name}.`,
@@ -70,8 +73,8 @@ function planPackageJson(text: string, { name, title, checkout }: Project): stri
     ...(checkout === null
       ? {}
       : {
-          dependencies: mapKeys(template.dependencies, checkout.dependency),
-          devDependencies: mapKeys(template.devDependencies, checkout.tool),
+          dependencies: mapKeys(dependencies, checkout.dependency),
+          devDependencies: mapKeys(devDependencies, checkout.tool),
         }),
   };
   return `${JSON.stringify(own, null, 2)}\n`;
