@@ -26,7 +26,11 @@ export interface Reader extends AsyncDisposable {
 }
 
 /** These run until they are stopped. A second start stops the first. */
-const SERVERS: ReadonlySet<string> = new Set(['npm start', 'npm run issuer', 'npx --no-install node website/server.ts']);
+const SERVERS: ReadonlySet<string> = new Set([
+  'npm start',
+  'npm run issuer',
+  'npx --no-install node website/server.ts',
+]);
 const APPLICATION = 'npm start';
 /** These change nothing, and may be repeated. */
 const LOOKING = /^npx --no-install node src\/(?:desk\.ts (?:shelf|slip)|operator\.ts)\b/;

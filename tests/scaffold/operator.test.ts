@@ -98,7 +98,9 @@ describe('the page', () => {
 
   test('names only existing commands', () => {
     const named = [
-      ...markdown.matchAll(/`(?:npx --no-install freehold )?([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)[^`\n]*`/g),
+      ...markdown.matchAll(
+        /`(?:npx --no-install freehold )?([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)[^`\n]*`/g,
+      ),
     ]
       .map(([, family, verb]) => `${family}.${verb}`)
       .filter((name) => families.has(name.split('.')[0] ?? ''));

@@ -14,10 +14,13 @@ test.each(pages)('%s has no dead link', (page) => {
   expect(links.map(([, link = '']) => link).filter((link) => !isAlive(page, link))).toEqual([]);
 });
 
-test.each(pages)('%s runs programs of the checkout only: their names are not ours in the registry', (page) => {
-  const lines = readFileSync(join(root, page), 'utf8').split('\n');
-  expect(lines.filter((line) => /\bnpx (?!--no-install )\w/.test(line))).toEqual([]);
-});
+test.each(pages)(
+  '%s runs programs of the checkout only: their names are not ours in the registry',
+  (page) => {
+    const lines = readFileSync(join(root, page), 'utf8').split('\n');
+    expect(lines.filter((line) => /\bnpx (?!--no-install )\w/.test(line))).toEqual([]);
+  },
+);
 
 /** Whether a relative link of a page leads to a file that exists, and to a heading in it. Web addresses pass. */
 function isAlive(page: string, link: string): boolean {

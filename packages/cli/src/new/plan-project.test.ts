@@ -24,7 +24,11 @@ const textOf = (files: ReadonlyMap<string, string>, path: string) => files.get(p
 test('the template asks for the versions that this checkout has', () => {
   const planned = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
   const { dependencies, devDependencies, optionalDependencies } = planned;
-  const { version, devDependencies: tools, optionalDependencies: nodes } = readJson(join(root, 'package.json'));
+  const {
+    version,
+    devDependencies: tools,
+    optionalDependencies: nodes,
+  } = readJson(join(root, 'package.json'));
   expect(optionalDependencies).toEqual(nodes);
   const installed = (name: string) => readJson(join(root, 'node_modules', name, 'package.json')).version;
   for (const [name, asked] of Object.entries(dependencies)) {
