@@ -2,9 +2,9 @@
 import type { Engine, EngineTools, IncidentSink } from '@freehold/store';
 import type { LogAnchor } from './audit/anchor.ts';
 import type { BackupStore } from './backups/backup-store.ts';
+import type { Sleep } from './changes/effect-events.ts';
 import type { ConnectionsOptions } from './connections/make-connections.ts';
 import type { HostnameProbes } from './hostnames/look-up.ts';
-import type { Sleep } from './long-work/follow.ts';
 import type { Telemetry } from './observability/observability.ts';
 import type { VerticalRuntime } from './vertical-registry/deploy.ts';
 import type { EgressObserver } from './vertical-registry/egress.ts';

@@ -2,6 +2,7 @@
 
 export * from './access/actors.ts';
 export { mayCall, memberBehind, staffAccessOf } from './access/admission.ts';
+export type { AccessInput } from './audit/access-log.ts';
 export type { LogAnchor } from './audit/anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
 export type { BackupLine, BackupMaintenance } from './backups/maintenance.ts';
@@ -13,7 +14,6 @@ export type {
   ConsentOrder,
   ConsentRounds,
 } from './connections/consent.ts';
-export type { ConnectionSweep } from './connections/maintenance.ts';
 export type { Connections, ConnectionsOptions } from './connections/make-connections.ts';
 export type {
   AccountProbe,
@@ -41,7 +41,13 @@ export { DIRECTORY_KEY } from './lib/feature.ts';
 export type { RoutesChange } from './lib/handlers.ts';
 export { makeHostAdmin } from './make-host-admin.ts';
 export type { Telemetry } from './observability/observability.ts';
-export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
+export type {
+  ConnectionSweep,
+  OperationsLog,
+  OpsFailureInput,
+  SweepTotals,
+  SweepUnit,
+} from './operations-log/recorder.ts';
 export { connectionUnits } from './operations-log/recorder.ts';
 export type { PlatformGrants } from './platform-grants/operations.ts';
 export type { Entitlements, EntitlementTotals, RoleProjection } from './projections.ts';
@@ -55,7 +61,7 @@ export type {
   StaffSignIns,
 } from './staff/sign-in.ts';
 export type { ServiceToken, ServiceTokenRequest } from './tokens/service-tokens.ts';
-export { type AccessInput, type DirectoryMethods, directoryUnit } from './unit.ts';
+export { type DirectoryMethods, directoryUnit } from './unit.ts';
 export type { CollectedUsage } from './usage/collect.ts';
 export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';

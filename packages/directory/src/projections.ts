@@ -6,7 +6,7 @@ import type { AdminCall, AdminResult } from './access/actors.ts';
 import type { ScopeRecord } from './declarations/records.ts';
 import { entitlementProjection } from './entitlements/projection.ts';
 import { defineFeature } from './lib/feature.ts';
-import type { LongEffect } from './long-work/handlers.ts';
+import type { LongEffect } from './long-work/effects.ts';
 import type { SweepUnit } from './operations-log/recorder.ts';
 import { outboxMethods, REPLACING } from './projector/outbox.ts';
 import { Projector, type ProjectorWorld, sweepUnits } from './projector/projector.ts';
@@ -70,7 +70,7 @@ export function makeProjections(world: ProjectorWorld) {
       for (const projector of projectors) await projector.deliverAfter(call, result);
     },
     /** Delivers to a scope again after long work replaced it. */
-    reprojectAfter: <W extends ScopeWork, F>(effect: LongEffect<W, F>): LongEffect<W, F> => ({
+    reprojectAfter: <W extends ScopeWork, F, D>(effect: LongEffect<W, F, D>): LongEffect<W, F, D> => ({
       ...effect,
       run: async (deps, work, run) => {
         const facts = await effect.run(deps, work, run);

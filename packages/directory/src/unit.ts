@@ -6,21 +6,11 @@ import { PlatformError, type ProblemCode } from '@freehold/contracts';
 import { defineUnit, type MigrationSet, type UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from './access/actors.ts';
 import { callerMethods, requireActing } from './access/callers.ts';
-import { appendAccessLog } from './audit/access-log.ts';
+import { type AccessInput, appendAccessLog } from './audit/access-log.ts';
 import { adminLogMigration, auditedCall } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { auditFeature } from './audit/operations.ts';
 import { backupsFeature } from './backups/feature.ts';
-import { connectionsFeature } from './connections/feature.ts';
-import type { LogTarget } from './declarations/records.ts';
-import { entitlementsFeature } from './entitlements/operations.ts';
-import { erasureFeature } from './erasure/operations.ts';
-import { expiriesFeature } from './expiries/clear.ts';
-import { fleetFeature } from './fleet/operations.ts';
-import { hostnamesFeature } from './hostnames/feature.ts';
-import { hostnamesMigration } from './hostnames/store.ts';
-import { identitiesFeature } from './identities/operations.ts';
-import { issuesFeature } from './issues/operations.ts';
 import {
   beginEffect,
   type ChangeInput,
@@ -31,8 +21,17 @@ import {
   makeChange,
   settleEffect,
   withEtag,
-} from './lib/changes.ts';
-import { idempotencyMigration, keyedFingerprintsMigration } from './lib/conditions.ts';
+} from './changes/changes.ts';
+import { idempotencyMigration, keyedFingerprintsMigration } from './changes/conditions.ts';
+import { connectionsFeature } from './connections/feature.ts';
+import { entitlementsFeature } from './entitlements/operations.ts';
+import { erasureFeature } from './erasure/operations.ts';
+import { expiriesFeature } from './expiries/clear.ts';
+import { fleetFeature } from './fleet/operations.ts';
+import { hostnamesFeature } from './hostnames/feature.ts';
+import { hostnamesMigration } from './hostnames/store.ts';
+import { identitiesFeature } from './identities/operations.ts';
+import { issuesFeature } from './issues/operations.ts';
 import { defineFeature, type MethodsOf, mergeFeatures, mergeHandlers } from './lib/feature.ts';
 import { longWorkFeature } from './long-work/feature.ts';
 import { longWorkMethods } from './long-work/work.ts';
@@ -109,14 +108,6 @@ const firstTables: MigrationSet = {
     keyedFingerprintsMigration,
   ],
 };
-
-/** One row of the access log, before it is written. */
-export interface AccessInput {
-  readonly call: AdminCall;
-  readonly target: LogTarget;
-  /** The number of items that the reader was shown. */
-  readonly items: number;
-}
 
 const makeMethods = (context: UnitContext) => {
   const work = longWorkMethods(context, long);

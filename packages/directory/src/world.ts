@@ -3,9 +3,9 @@ import { ID_PREFIXES, makeIdFactory, type ScopeExport } from '@freehold/contract
 import type { AdminCall, AdminResult } from './access/actors.ts';
 import { makeAnchoring } from './audit/anchor.ts';
 import { watchStore } from './backups/backup-store.ts';
+import type { ChangeOutcome } from './changes/changes.ts';
 import type { LogHead } from './declarations/records.ts';
 import type { HostAdminOptions } from './host-admin-options.ts';
-import type { ChangeOutcome } from './lib/changes.ts';
 import type { EffectDeps } from './lib/effects.ts';
 import { DIRECTORY_KEY } from './lib/feature.ts';
 import type { RoutesChange, WiringFacts } from './lib/handlers.ts';

@@ -1,6 +1,7 @@
 /** The access log in SQL: one row for every read of tenant data, with how much was shown (spec 6.2). */
 import { ID_PREFIXES } from '@freehold/contracts';
 import { defineTable, hidden, integer, nullable, text, time, type UnitContext } from '@freehold/store';
+import type { AdminCall } from '../access/actors.ts';
 import type { AccessLogEntry, LoggedActor, LogTarget } from '../declarations/records.ts';
 import { definePages, type PageRequest } from '../lib/pages.ts';
 import type { AuditedCall } from './admin-log.ts';
@@ -22,10 +23,18 @@ const entries = defineTable('access_log', ['id'], {
 });
 const shown = entries.recording<Omit<AccessLogEntry, 'actor' | 'target'>>();
 
+/** One row of the access log, before it is written. */
+export interface AccessInput {
+  readonly call: AdminCall;
+  readonly target: LogTarget;
+  /** The number of items that the reader was shown. */
+  readonly items: number;
+}
+
 export function appendAccessLog(
   context: UnitContext,
   call: AuditedCall,
-  { target, items }: { readonly target: LogTarget; readonly items: number },
+  { target, items }: Omit<AccessInput, 'call'>,
 ): void {
   const { actor, token, requestId, action } = call;
   entries.insert(context.db, {

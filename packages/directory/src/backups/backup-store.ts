@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { PlatformError, type ScopeExport } from '@freehold/contracts';
 import type { BackupRecord } from '../declarations/backups.ts';
-import type { LongRun } from '../long-work/handlers.ts';
+import type { EffectDeps } from '../lib/effects.ts';
+import type { LongRun } from '../long-work/effects.ts';
 
 export interface StoredBackup {
   readonly address: string;
@@ -29,6 +30,12 @@ export interface BackupStore {
   delete(address: string): Promise<void>;
   /** Every backup whose address begins with this text. */
   list(prefix: string): AsyncIterable<StoredBackup>;
+}
+
+/** The means of an effect that writes or reads backups. */
+export interface BackupDeps extends EffectDeps {
+  /** Null without a place for backups. */
+  readonly backups: BackupStore | null;
 }
 
 /** Decided before a backup is made, so that a second attempt makes the same one. */

@@ -1,12 +1,14 @@
 /** Stages a backup of the directory, line by line, until the directory replaces its rows by it in one transaction. */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import { DIRECTORY_KEY } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
-import { openBackup, requireStore, verifyBackup } from './backup-store.ts';
-import type { directoryRestore } from './restore-directory.ts';
+import type { LongEffect, LongRun } from '../long-work/effects.ts';
+import { type BackupDeps, openBackup, requireStore, verifyBackup } from './backup-store.ts';
+import type { incomingMethods } from './imports.ts';
+import type { directoryRestore, restoreMethods } from './restore-directory.ts';
 import {
   addressOfBackup,
   type RestoreDirectoryWork,
@@ -25,8 +27,14 @@ const header = z.object({
 const rowLine = z.object({ t: z.int(), r: z.array(z.unknown()) });
 const trailer = z.object({ end: z.literal(true), sha256: z.string() });
 
+interface RestoreDeps extends BackupDeps {
+  readonly directory: UnitStub<
+    ReturnType<typeof restoreMethods> & Pick<ReturnType<typeof incomingMethods>, 'rememberedBackup'>
+  >;
+}
+
 /** It never commits: until the directory has replaced its rows, in one transaction, nothing is changed. */
-export const restoreDirectoryEffect: LongEffect<RestoreDirectoryWork, null> = {
+export const restoreDirectoryEffect: LongEffect<RestoreDirectoryWork, null, RestoreDeps> = {
   check: async ({ backups, directory }, call) => {
     const store = requireStore(backups);
     const { backup: id } = (call as unknown as CallOf<typeof directoryRestore>).body;
@@ -47,7 +55,11 @@ export const restoreDirectoryEffect: LongEffect<RestoreDirectoryWork, null> = {
   cleanUp: async ({ directory }) => void (await directory.clearStaged()),
 };
 
-async function stage({ directory }: LongDeps, body: ReadableStream<Uint8Array>, run: LongRun): Promise<void> {
+async function stage(
+  { directory }: RestoreDeps,
+  body: ReadableStream<Uint8Array>,
+  run: LongRun,
+): Promise<void> {
   await directory.clearStaged();
   const hash = createHash('sha256');
   let tables: StagedTable[] | null = null;

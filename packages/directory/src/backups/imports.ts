@@ -12,13 +12,14 @@ import {
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
-import type { ChangeInput, ChangeOutcome } from '../lib/changes.ts';
+import type { ChangeInput, ChangeOutcome } from '../changes/changes.ts';
+import type { BackupRecord } from '../declarations/backups.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import type { Performers } from '../lib/performers.ts';
 import { type BackupOrder, type BackupStore, requireStore, writeBackup } from './backup-store.ts';
 import type { importsCreate } from './operations.ts';
-import type { restoreMethods } from './restore-directory.ts';
+import { loadBackup } from './store.ts';
 
 const incomingMigration: Migration = {
   version: 1,
@@ -50,6 +51,8 @@ export function incomingMethods({ db, now }: UnitContext) {
       db.run('DELETE FROM incoming_copies WHERE id = ?', id);
       return null;
     },
+    rememberedBackup: ({ id }: Pick<BackupOrder, 'id'>): BackupRecord | null => loadBackup(db, id),
+
     /** Gives up uploads that began long ago, and returns some of them. */
     abandonCopies: (): readonly BackupOrder[] => {
       db.run('UPDATE incoming_copies SET abandoned = 1 WHERE begun_at <= ?', now() - ABANDONED_AFTER_MS);
@@ -75,7 +78,7 @@ export function receiveCopy(db: SqlDatabase, id: string): void {
 }
 
 type Directory = Pick<
-  UnitStub<ReturnType<typeof incomingMethods> & ReturnType<typeof restoreMethods>>,
+  UnitStub<ReturnType<typeof incomingMethods>>,
   'expectCopy' | 'forgetCopy' | 'abandonCopies' | 'rememberedBackup'
 >;
 

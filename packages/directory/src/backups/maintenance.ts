@@ -21,7 +21,7 @@ import {
   makeExpiryOfBackups,
   PLATFORM,
 } from './maintenance-expiry.ts';
-import type { backupMethods } from './operations.ts';
+import type { BackupMethods } from './operations.ts';
 import {
   type BackupPolicy,
   expiredOf,
@@ -48,7 +48,7 @@ export type BackupLine = Extract<SweepUnit, { readonly kind: 'backup' }>;
 export interface BackupMaintenanceDeps extends Omit<ExpiryDeps, 'directory'>, UnitDeps {
   readonly directory: ExpiryDeps['directory'] &
     Pick<
-      UnitStub<ReturnType<typeof backupMethods> & ReturnType<typeof expiryOfBackupsMethods>>,
+      UnitStub<BackupMethods & ReturnType<typeof expiryOfBackupsMethods>>,
       'unitsToBackUp' | 'scheduledBackups' | 'directoryTimes'
     >;
   /** Null: no backup is made. */

@@ -6,6 +6,7 @@ import {
   PlatformError,
   pageOf,
   pageQuery,
+  type ScopeExport,
   scopeId,
   tenantId,
   timestamp,
@@ -19,14 +20,16 @@ import { type BackupRecord, backupId, backupRecord, tag } from '../declarations/
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import type { Effect } from '../lib/effects.ts';
-import { type AuditEntry, change, delegated, planned, read } from '../lib/handlers.ts';
-import { type LongDeps, type LongEffect, type LongRun, longWork } from '../long-work/handlers.ts';
+import { type AuditEntry, change, delegated, longWork, planned, read } from '../lib/handlers.ts';
+import type { LongEffect, LongRun } from '../long-work/effects.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
+import { scopeSubject } from '../scopes/target.ts';
 import { loadTenant } from '../tenants/store.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import {
+  type BackupDeps,
   type BackupOrder,
   type BackupStore,
   requireStore,
@@ -307,6 +310,8 @@ export const importCopy = /* @__PURE__ */ change(importsCreate, (context, call) 
   return { value: backup, audit: { target: targetOf(row), before: null, after: backupFields(backup) } };
 });
 
+export type BackupMethods = ReturnType<typeof backupMethods>;
+
 export function backupMethods(context: UnitContext) {
   return {
     /** Makes the backup of a reap known before the reap has ended, so that it stays whatever the outcome. */
@@ -334,11 +339,6 @@ export function backupMethods(context: UnitContext) {
       return null;
     },
   };
-}
-
-/** The subject of long work on one scope. */
-export function scopeSubject(scope: string): string {
-  return `scope:${scope}`;
 }
 
 export function scopeBackupWork(
@@ -399,7 +399,7 @@ function requireCopied(db: SqlDatabase, ref: { readonly tenant: string; readonly
   });
 }
 
-export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup> = {
+export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup, BackupDeps> = {
   check: async ({ backups, gateway, target }, call) => {
     requireStore(backups);
     requireKnownVertical(gateway, (await target(call)).scope.vertical);
@@ -408,21 +408,28 @@ export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup> = {
   cleanUp: ({ backups }, { order }) => requireStore(backups).delete(order.address),
 };
 
-export const directoryBackupEffect: LongEffect<DirectoryBackupWork, WrittenBackup> = {
+/** Copies the directory itself, as text; null where the engine cannot. */
+type CopyDirectory = (() => Promise<ScopeExport>) | null;
+
+export const directoryBackupEffect: LongEffect<
+  DirectoryBackupWork,
+  WrittenBackup,
+  BackupDeps & { readonly copyDirectory: CopyDirectory }
+> = {
   check: async (deps) => {
     requireStore(deps.backups);
-    requireDirectoryCopy(deps);
+    requireDirectoryCopy(deps.copyDirectory);
   },
   run: (deps, order, run) =>
     run.step('backup', async () =>
-      writeBackup(requireStore(deps.backups), order, await requireDirectoryCopy(deps)(), run),
+      writeBackup(requireStore(deps.backups), order, await requireDirectoryCopy(deps.copyDirectory)(), run),
     ),
   cleanUp: ({ backups }, { address }) => requireStore(backups).delete(address),
 };
 
 /** Copies one scope into the backup store. Repeating it makes the same backup. */
 export async function backUp(
-  deps: LongDeps,
+  deps: BackupDeps,
   { scope, order, format }: ScopeBackupWork,
   run: LongRun,
 ): Promise<WrittenBackup> {
@@ -439,7 +446,7 @@ export const makeDeleteBackupEffect = (backups: BackupStore | null): Effect<Back
 });
 
 /** @throws PlatformError `unsupported` (501), reason `engine_cannot`. */
-function requireDirectoryCopy({ copyDirectory }: LongDeps): NonNullable<LongDeps['copyDirectory']> {
+function requireDirectoryCopy(copyDirectory: CopyDirectory): NonNullable<CopyDirectory> {
   if (copyDirectory) return copyDirectory;
   throw new PlatformError('unsupported', 'The engine that this platform runs on copies no database.', {
     reason: 'engine_cannot',

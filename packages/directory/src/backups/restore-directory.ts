@@ -24,7 +24,7 @@ import {
 } from '../declarations/backups.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget } from '../declarations/records.ts';
-import { longWork } from '../long-work/handlers.ts';
+import { longWork } from '../lib/handlers.ts';
 import { listRevocations } from '../revocations/store.ts';
 import { loadBackup } from './store.ts';
 
@@ -204,8 +204,6 @@ export function restoreMethods({ db }: UnitContext) {
       });
       return null;
     },
-    rememberedBackup: ({ id }: { readonly id: string }): BackupRecord | null => loadBackup(db, id),
-
     clearStaged: (): null => {
       db.run('DELETE FROM staged_rows');
       return null;

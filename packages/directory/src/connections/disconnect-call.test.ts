@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { AdminCall } from '../access/actors.ts';
 import type { Effect } from '../lib/effects.ts';
-import type { LongDeps, LongRun } from '../long-work/handlers.ts';
+import type { LongRun } from '../long-work/effects.ts';
 import { makeReapScopeEffect } from '../scopes/host-admin-reap.ts';
 import { makeReapEffect } from '../tenants/host-admin-reap.ts';
 
@@ -47,7 +47,7 @@ function reaping() {
       scopesToErase: async () => [],
       backupsToErase: async () => [],
     },
-  } as unknown as LongDeps;
+  } as never;
   return { calls, disconnect, run, deps };
 }
 

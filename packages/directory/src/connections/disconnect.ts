@@ -2,9 +2,9 @@
 import { scopeId } from '@freehold/contracts';
 import { z } from 'zod';
 import type { Actor, AdminCall } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import { type ConnectionReason, connectionRecord, ofConnection, tag } from '../declarations/connections.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { delegated, planned } from '../lib/handlers.ts';
 import { auditFields, note, takeStep, targetOf } from './connection-record.ts';

@@ -10,10 +10,10 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { connectionGrantRecord, ofConnection, outsideProblems, tag } from '../declarations/connections.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type CallOf, change, delegated, read } from '../lib/handlers.ts';
 import { requireActiveScope } from '../scopes/store.ts';

@@ -4,7 +4,7 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { AdminCall } from '../access/actors.ts';
-import type { ChangeOutcome } from '../lib/changes.ts';
+import type { ChangeOutcome } from '../changes/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import { accountConnected } from './connection-record.ts';
 import type { BeforeProvider } from './feature.ts';

@@ -6,7 +6,7 @@ import { openRounds, type Rounds } from '../../test/consent-round.ts';
 import { makeKeyProvider, SEAL_KEY } from '../../test/key-provider.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
 import type { ConnectionRecord } from '../admin-operations.ts';
-import type { ConnectionSweep } from './maintenance.ts';
+import type { ConnectionSweep } from '../operations-log/recorder.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

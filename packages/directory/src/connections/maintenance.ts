@@ -8,6 +8,7 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { ConnectionReason } from '../declarations/connections.ts';
 import type { LogHead } from '../declarations/records.ts';
+import type { ConnectionSweep } from '../operations-log/recorder.ts';
 import { loadScope } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';
 import { auditFields, note, takeStep, targetOf } from './connection-record.ts';
@@ -206,18 +207,6 @@ function logged(
 function notLive(row: ConnectionRow): PlatformError {
   const why = row.state === 'active' ? 'belongs to a tenant that is not active' : `is ${row.state}`;
   return new PlatformError('conflict', `This connection ${why}.`, { reason: 'connection_not_live' });
-}
-
-/** The result for one connection: a row of a sweep run. */
-export interface ConnectionSweep {
-  readonly connection: string;
-  readonly tenant: string;
-  readonly scope: string;
-  readonly vertical: string;
-  readonly provider: string;
-  readonly outcome: 'swept' | 'skipped' | 'failed';
-  /** `refreshed`, `verified`, `resealed`; `not_due`, `broken`; or the reason of a failure. */
-  readonly reason: string;
 }
 
 type SweepResult = Pick<ConnectionSweep, 'outcome' | 'reason'>;

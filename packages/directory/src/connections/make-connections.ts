@@ -8,13 +8,14 @@ import {
 import { type Keyring, makeKeyring } from '@freehold/store';
 import type { z } from 'zod';
 import type { Effect } from '../lib/effects.ts';
+import type { ConnectionSweep } from '../operations-log/recorder.ts';
 import { askScope, type VerticalAccess } from '../verticals/client.ts';
 import { type ConsentRounds, makeConsentRounds } from './consent.ts';
 import { makeCredentialVault } from './credential.ts';
 import { connectionsDisconnect, makeDisconnectEffect } from './disconnect.ts';
 import { connectionGrantsPut, makeGrantEffect } from './grants.ts';
 import { type ConnectionCalls, makeConnectionCalls } from './host-admin-connections.ts';
-import { type ConnectionSweep, makeConnectionSweep } from './maintenance.ts';
+import { makeConnectionSweep } from './maintenance.ts';
 import type { ProviderFetch } from './provider-exchange.ts';
 import { type ConnectionProviders, makeProviderRegistry } from './providers.ts';
 import { type ConnectionDeps, makeTokenKeeper, type TokenKeeper } from './token-keeper.ts';

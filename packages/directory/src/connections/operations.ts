@@ -6,6 +6,7 @@ import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/c
 import { providerKey, subjectRef } from '@freehold/contracts/http';
 import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   connectionActivityEntry,
@@ -16,7 +17,6 @@ import {
   outsideProblems,
   tag,
 } from '../declarations/connections.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type ChangeHandler, change, read } from '../lib/handlers.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';

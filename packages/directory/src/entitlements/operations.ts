@@ -10,9 +10,9 @@ import {
   timestamp,
 } from '@freehold/contracts';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { entitlementRecord } from '../declarations/tenants.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { countPending, enqueueChange } from '../projector/outbox.ts';

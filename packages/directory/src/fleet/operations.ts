@@ -22,9 +22,10 @@ import { adminOperation, dryRunQuery } from '../declarations/admin-operation.ts'
 import { counts, tag } from '../declarations/fleet.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
+import type { EffectDeps } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';
-import type { CallOf } from '../lib/handlers.ts';
-import { type LongDeps, type LongEffect, type LongRun, longWork } from '../long-work/handlers.ts';
+import { type CallOf, longWork } from '../lib/handlers.ts';
+import type { LongEffect, LongRun } from '../long-work/effects.ts';
 import { loadScope, scopeOfRow } from '../scopes/store.ts';
 import { askScope } from '../verticals/client.ts';
 
@@ -170,7 +171,7 @@ export async function readFleetMigrations(deps: FleetDeps, call: AdminCall) {
 }
 
 /** Scopes stay migrated, even when a later one fails; after a crash the work goes on with the scopes that are left. */
-export const migrateFleetEffect: LongEffect<MigrateWork, MigrateFacts> = {
+export const migrateFleetEffect: LongEffect<MigrateWork, MigrateFacts, EffectDeps & FleetDeps> = {
   plan: async (deps, call) => {
     const { body } = call as unknown as CallOf<typeof fleetMigrate>;
     const serving = await servingOf(deps, call.actor);
@@ -209,7 +210,7 @@ function toMigrate(counts: readonly Pick<FleetCount, 'pending' | 'failed'>[]): n
   return counts.reduce((sum, { pending, failed }) => sum + pending + failed, 0);
 }
 
-async function migrate(deps: LongDeps, { scope, version }: WaveScope, run: LongRun): Promise<WaveOutcome> {
+async function migrate(deps: EffectDeps, { scope, version }: WaveScope, run: LongRun): Promise<WaveOutcome> {
   run.signal.throwIfAborted();
   try {
     await askScope(deps, scope, {

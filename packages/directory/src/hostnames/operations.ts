@@ -1,10 +1,10 @@
 /** Listing, binding, switching and unbinding host names. Verification: `verify.ts`. */
 import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRun, planCount } from '../declarations/admin-operation.ts';
 import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
 import { type HostnameRecord, hostnameRecord, hostnameStatus, surface } from '../declarations/records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeAnswer, change, planned, read } from '../lib/handlers.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';

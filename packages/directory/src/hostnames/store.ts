@@ -83,16 +83,6 @@ export function loadClaims(db: SqlDatabase, hostname: string): HostnameRow[] {
   return hostnames.all(db, CLAIMS, hostname);
 }
 
-/** The name at which a scope's application is reached: of its active `app` names the one bound first, or null. */
-export function loadAppHostname(db: SqlDatabase, scope: string): string | null {
-  const row = db.get<{ hostname: string }>(
-    `SELECT hostname FROM hostnames WHERE scope = ? AND surface = 'app' AND status = 'active'
-     ORDER BY created_at, hostname LIMIT 1`,
-    scope,
-  );
-  return row?.hostname ?? null;
-}
-
 /** The document of the claim that has this token, or null. */
 export function loadChallengeBody(
   db: SqlDatabase,

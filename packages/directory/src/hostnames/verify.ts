@@ -5,6 +5,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   type HostnameReason,
@@ -15,7 +16,6 @@ import {
   whose,
 } from '../declarations/hostnames.ts';
 import { hostnameRecord } from '../declarations/records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type ChangeAnswer, delegated, type EndContext } from '../lib/handlers.ts';
 import { challengeOf } from './challenge.ts';

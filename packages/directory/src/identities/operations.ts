@@ -4,6 +4,7 @@ import { PlatformError, pageOf, pageQuery, tenantId } from '@freehold/contracts'
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   type IdentityRecord,
@@ -14,7 +15,6 @@ import {
   label,
   value,
 } from '../declarations/tenants.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, type CallOf, type Change, change, read } from '../lib/handlers.ts';
 import { loadTenant, requireOpenTenant, requireTenant } from '../tenants/store.ts';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@freehold/contracts';
-import { redact } from './redact.ts';
+import { redact } from '../lib/redact.ts';
 
 export interface Grouping {
   readonly vertical: string | null;

@@ -3,6 +3,7 @@
 import { PlatformError, slug } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   fingerprint,
@@ -11,7 +12,6 @@ import {
   issueRecord,
   issueStatus,
 } from '../declarations/issues.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type Change, change, read } from '../lib/handlers.ts';
 import { type CountedIncident, ingest } from './ingest.ts';

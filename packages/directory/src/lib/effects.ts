@@ -1,9 +1,15 @@
 /** The half of an operation that the host administration does outside the directory. */
 import type { AdminCall } from '../access/actors.ts';
-import type { LogTarget } from '../declarations/records.ts';
-import type { ScopeTarget } from '../scopes/target.ts';
+import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import type { Deadline } from '../verticals/client.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';
+
+/** The scope of a call to its vertical. */
+export interface ScopeTarget {
+  readonly scope: ScopeRecord;
+  /** The host name of its application, or null when no active `app` host name is bound. */
+  readonly hostname: string | null;
+}
 
 /** The dependencies of an effect. */
 export interface EffectDeps {

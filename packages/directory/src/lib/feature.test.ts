@@ -2,9 +2,8 @@
 import type { UnitContext } from '@freehold/store';
 import { expect, expectTypeOf, test } from 'vitest';
 import { adminOperations } from '../admin-operations.ts';
-import { longWork } from '../long-work/handlers.ts';
 import { defineFeature, type MethodsOf, mergeFeatures, mergeHandlers } from './feature.ts';
-import { change, delegated, planned, read } from './handlers.ts';
+import { change, delegated, longWork, planned, read } from './handlers.ts';
 
 const answer = (): never => {
   throw new Error('no handler is called here');

@@ -3,8 +3,7 @@
  * features together (`unit.ts`), so that an operation is added in its feature alone.
  */
 import type { MigrationSet, UnitContext, UnitMethods } from '@freehold/store';
-import type { LongHandler } from '../long-work/handlers.ts';
-import type { ChangeHandler, DelegatedHandler, PlanHandler, ReadHandler } from './handlers.ts';
+import type { ChangeHandler, DelegatedHandler, LongHandler, PlanHandler, ReadHandler } from './handlers.ts';
 
 /** The key of the directory's unit, of which there is one. */
 export const DIRECTORY_KEY = 'main';

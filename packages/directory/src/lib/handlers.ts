@@ -1,6 +1,6 @@
 /**
- * The shapes that the operations of a feature fill in: a read, a change, a change with an effect outside the directory, and
- * a plan. Handlers are synchronous and run in the directory's transaction.
+ * The shapes that the operations of a feature fill in: a read, a change, a change with an effect outside the directory, long
+ * work, and a plan. Handlers are synchronous and run in the directory's transaction.
  *
  * The transport parsed each call with the declaration that its handler carries. So the types of a handler are erased here,
  * and the fields of a call still are what they say.
@@ -176,4 +176,69 @@ export function planned<Op extends AdminOperation & { readonly plan: z.ZodObject
   plan: (context: UnitContext, call: CallOf<Op>) => z.input<Op['plan']>,
 ): PlanHandler {
   return { kind: 'plan', operation, plan: plan as unknown as PlanHandler['plan'] };
+}
+
+export interface LongBeginning<Work> {
+  readonly intent: AuditEntry;
+  /** Plain JSON, stored until the end: everything that the work needs, also after a restart. Never a secret. */
+  readonly work: Work;
+  /** The subject: `scope:scp_…`. Other work on it is refused until this has finished. */
+  readonly subject: string;
+  /** The unit of its progress: `bytes`, `scopes`. */
+  readonly unit: string;
+  /** Default: not known. */
+  readonly total?: number;
+}
+
+/** The transaction that ends long work. */
+export interface LongEndContext extends UnitContext {
+  /** The sequence that the admin-log row of this end will have. */
+  readonly revision: number;
+  readonly intent: number;
+}
+
+interface LongEnding {
+  /** The result in the record of the operation. Plain JSON, without a secret. */
+  readonly result: unknown;
+  readonly audit: AuditEntry;
+  /** True when host names, or their targets, have changed. */
+  readonly rerouted?: boolean;
+}
+
+interface LongHandlers<Op extends AdminOperation, Work, Facts> {
+  /** Refuses the work, or returns its description. Its writes are committed before the work begins. */
+  begin(context: ChangeContext, call: CallOf<Op>): LongBeginning<Work>;
+  /** The plan, refusing what `begin` would refuse. It must not write. */
+  plan?(context: UnitContext, call: CallOf<Op>): z.input<NonNullable<Op['plan']>>;
+  /** Writes down that it was done. */
+  settle(context: LongEndContext, work: Work, facts: Facts): LongEnding;
+  /** Takes back the writes of `begin`, when the work is known not to have been done. Default: nothing. */
+  undo?(context: LongEndContext, work: Work): void;
+}
+
+/** The handlers with their types erased. */
+export interface LongHandler {
+  readonly kind: 'long';
+  readonly operation: AdminOperation;
+  begin(context: ChangeContext, call: AdminCall): LongBeginning<unknown>;
+  plan: ((context: UnitContext, call: AdminCall) => unknown) | null;
+  settle(context: LongEndContext, work: unknown, facts: unknown): LongEnding;
+  undo(context: LongEndContext, work: unknown): void;
+}
+
+/** Handles long work, which continues in the background after the answer. */
+export function longWork<
+  Op extends AdminOperation & { readonly audit: 'audit'; readonly success: 202 },
+  Work,
+  Facts,
+>(operation: Op, handlers: LongHandlers<Op, Work, Facts>): LongHandler {
+  const { plan } = handlers;
+  return {
+    kind: 'long',
+    operation,
+    begin: (context, call) => handlers.begin(context, call as unknown as CallOf<Op>),
+    plan: plan ? (context, call) => plan(context, call as unknown as CallOf<Op>) : null,
+    settle: (context, work, facts) => handlers.settle(context, work as Work, facts as Facts),
+    undo: (context, work) => handlers.undo?.(context, work as Work),
+  };
 }

@@ -3,12 +3,10 @@
  * happens; work of another process is polled every second.
  */
 import type { AdminCall, AdminResult, OperationEvent } from '../access/actors.ts';
+import type { Sleep } from '../changes/effect-events.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { operationsGet } from './operations.ts';
-
-/** Waits that many milliseconds; resolves at once when the signal aborts. */
-export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 interface FollowDeps {
   /** Performs `operations.get` in the directory, which also checks access. */

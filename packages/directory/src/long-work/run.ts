@@ -1,7 +1,7 @@
 /** One run of long work: its journal, its progress, and its end when it is told to stop. */
 import type { UnitStub } from '@freehold/store';
 import type { OperationRecord } from '../declarations/long-work.ts';
-import type { LongRun } from './handlers.ts';
+import type { LongRun } from './effects.ts';
 import type { LongWorkMethods, StartedWork } from './work.ts';
 
 /** `released`: the process is going down, and another one will continue the work. */

@@ -8,20 +8,28 @@
  *    such, after it only a refusal.
  */
 import { PlatformError, publicError, toFailure } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
+import type { Sleep } from '../changes/effect-events.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { RoutesChange, WiringFacts } from '../lib/handlers.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
-import { type Follower, makeFollower, type Sleep } from './follow.ts';
-import type { LongDeps, LongEffect } from './handlers.ts';
+import type { LongEffect } from './effects.ts';
+import { type Follower, makeFollower } from './follow.ts';
 import { ControlledRun } from './run.ts';
-import { type StartedWork, WORK_LEASE_MS, type WorkEnd } from './work.ts';
+import { type LongWorkMethods, type StartedWork, WORK_LEASE_MS, type WorkEnd } from './work.ts';
 
-interface LongWorkDeps {
-  readonly deps: LongDeps;
+type LongWorkDirectory = UnitStub<
+  LongWorkMethods & { read(input: { readonly call: AdminCall }): AdminResult }
+>;
+
+interface LongWorkDeps<Deps> {
+  readonly directory: LongWorkDirectory;
+  /** The means of the effects. */
+  readonly deps: Deps;
   /** By operation. */
-  readonly effects: Readonly<Record<string, LongEffect>>;
+  readonly effects: Readonly<Record<string, LongEffect<unknown, unknown, NoInfer<Deps>>>>;
   readonly now: () => number;
   readonly sleep: Sleep;
   /** True where no other process works on this directory: unfinished work at the start is then its own. */
@@ -38,18 +46,23 @@ const RUNNING_MAX = 4;
 /** The most time that a shutdown waits for running steps. Work that is not over by then is resumed as after a crash. */
 const STOP_MS = 10_000;
 
+interface Running<Deps> {
+  readonly run: ControlledRun;
+  readonly effect: LongEffect<unknown, unknown, Deps>;
+}
+
 /** Long work of one process. */
-export class LongWork {
-  readonly #deps: LongWorkDeps;
+export class LongWork<Deps> {
+  readonly #deps: LongWorkDeps<Deps>;
   readonly #follower: Follower;
   readonly #waiting: { readonly id: string; readonly evenIfLeased: boolean }[] = [];
-  readonly #running = new Map<string, { readonly run: ControlledRun; readonly effect: LongEffect }>();
+  readonly #running = new Map<string, Running<Deps>>();
   /** The ids of all work that this process has begun or resumed, and that has not ended. */
   readonly #mine = new Set<string>();
   readonly #tasks = new Set<Promise<void>>();
   #stopping = false;
 
-  constructor(deps: LongWorkDeps) {
+  constructor(deps: LongWorkDeps<Deps>) {
     this.#deps = deps;
     this.#follower = makeFollower({
       read: (call) => this.#directory.read({ call }),
@@ -113,8 +126,8 @@ export class LongWork {
     over.abort();
   }
 
-  get #directory(): LongDeps['directory'] {
-    return this.#deps.deps.directory;
+  get #directory(): LongWorkDirectory {
+    return this.#deps.directory;
   }
 
   #enqueue(id: string, evenIfLeased: boolean): void {
@@ -159,14 +172,14 @@ export class LongWork {
     this.#follower.changed(id);
     void this.#keepLease(run, over.signal).catch(incident('keepLease'));
     try {
-      await this.#finish(effect, started, run);
+      await this.#finish({ effect, run }, started);
     } finally {
       over.abort();
       this.#running.delete(id);
     }
   }
 
-  async #finish(effect: LongEffect, started: StartedWork, run: ControlledRun): Promise<void> {
+  async #finish({ effect, run }: Running<Deps>, started: StartedWork): Promise<void> {
     const { deps, incident } = this.#deps;
     const { id } = run;
     try {

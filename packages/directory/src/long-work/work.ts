@@ -4,12 +4,18 @@ import type { UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
 import { requireActing } from '../access/callers.ts';
 import { appendAdminLog, auditedCall, logHead } from '../audit/admin-log.ts';
+import {
+  type ChangeInput,
+  changeContext,
+  findHandler,
+  logDone,
+  logEnd,
+  reroutedBy,
+} from '../changes/changes.ts';
+import { keepAnswer, recallAnswer } from '../changes/conditions.ts';
 import { OPERATION_PREFIX, type OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { type ChangeInput, changeContext, findHandler, logDone, logEnd, reroutedBy } from '../lib/changes.ts';
-import { keepAnswer, recallAnswer } from '../lib/conditions.ts';
-import type { RoutesChange } from '../lib/handlers.ts';
-import type { LongBeginning, LongEndContext, LongHandler } from './handlers.ts';
+import type { LongBeginning, LongEndContext, LongHandler, RoutesChange } from '../lib/handlers.ts';
 import { requireIdle } from './operations.ts';
 import {
   auditedOperation,

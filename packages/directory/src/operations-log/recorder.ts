@@ -2,8 +2,7 @@
 import { ID_PREFIXES, parseInput, scopeId, slug, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { ConnectionSweep } from '../connections/maintenance.ts';
-import { redact } from '../issues/redact.ts';
+import { redact } from '../lib/redact.ts';
 import type { operationsLogMethods } from './operations.ts';
 
 const word = z.string().regex(/^[a-z][a-z0-9_.-]{0,63}$/);
@@ -33,6 +32,18 @@ const opsFailure = z.strictObject({
   detail: z.string().max(1000).transform(redact),
 });
 export type OpsFailureInput = z.input<typeof opsFailure>;
+
+/** The result for one connection: a row of a sweep run. */
+export interface ConnectionSweep {
+  readonly connection: string;
+  readonly tenant: string;
+  readonly scope: string;
+  readonly vertical: string;
+  readonly provider: string;
+  readonly outcome: 'swept' | 'skipped' | 'failed';
+  /** `refreshed`, `verified`, `resealed`; `not_due`, `broken`; or the reason of a failure. */
+  readonly reason: string;
+}
 
 /** The totals of a sweep. */
 export interface SweepTotals {

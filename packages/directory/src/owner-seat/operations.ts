@@ -17,11 +17,11 @@ import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { Effect, EffectDeps, Effects } from '../lib/effects.ts';
+import type { Effect, EffectDeps, Effects, ScopeTarget } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, type CallOf, delegated } from '../lib/handlers.ts';
 import { requireActiveScope } from '../scopes/store.ts';
-import { loadScopeTarget, logTargetOf, type ScopeTarget, scopeRefOf } from '../scopes/target.ts';
+import { loadScopeTarget, logTargetOf, scopeRefOf } from '../scopes/target.ts';
 import { askVertical, type VerticalQuestion } from '../verticals/client.ts';
 import { requireBound } from '../verticals/reach.ts';
 

@@ -2,9 +2,9 @@
 import { slug } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type PlatformGrant, platformGrantRecord } from '../declarations/platform-grants.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type ChangeHandler, change, type ReadHandler, read } from '../lib/handlers.ts';
 import { targetOf } from '../vertical-registry/operations.ts';

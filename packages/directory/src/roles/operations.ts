@@ -2,9 +2,9 @@
 
 import { PlatformError, pageOf, pageQuery, permissionKey, roleKey } from '@freehold/contracts';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { roleRecord } from '../declarations/records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { countPending, enqueueChange } from '../projector/outbox.ts';

@@ -16,6 +16,7 @@ import {
   type ScopeExport,
 } from '@freehold/contracts';
 import type { AdminCall } from '../access/actors.ts';
+import type { AccessInput } from '../audit/access-log.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { named, params, problems, tag } from '../declarations/scope-data.ts';
@@ -24,7 +25,6 @@ import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { found, type Performer, type Performers, performersOf } from '../lib/performers.ts';
 import { logTargetOf } from '../scopes/target.ts';
-import type { AccessInput } from '../unit.ts';
 import { askScope } from '../verticals/client.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';

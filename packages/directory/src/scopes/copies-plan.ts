@@ -3,19 +3,20 @@
  * since a moment are counted in the list of bookmarks, a read without a row in the access log.
  */
 import { type BookmarkRecord, bookmarksResponse, PlatformError } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
 import type { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
-import { scopeSubject } from '../backups/operations.ts';
+import type { BackupDeps } from '../backups/backup-store.ts';
 import { countBackups } from '../backups/store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { planned } from '../lib/handlers.ts';
-import type { LongDeps } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
 import { askScope } from '../verticals/client.ts';
 import { requireCopy, requireReachable, scopesRestore, scopesRewind, snapshotsDelete } from './copies.ts';
 import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
+import { scopeSubject } from './target.ts';
 
 type RestorePlan = z.input<typeof scopesRestore.plan>;
 type RewindPlan = z.input<typeof scopesRewind.plan>;
@@ -58,7 +59,12 @@ export const planCopy = /* @__PURE__ */ planned<typeof scopesRestore>(
   },
 );
 
-export async function planRestore(deps: LongDeps, call: AdminCall): Promise<RestorePlan> {
+/** The means of a restore. */
+export interface RestoreDeps extends BackupDeps {
+  readonly directory: UnitStub<{ planChange(input: { readonly call: AdminCall }): unknown }>;
+}
+
+export async function planRestore(deps: RestoreDeps, call: AdminCall): Promise<RestorePlan> {
   const plan = (await deps.directory.planChange({ call })) as RestorePlan;
   const { scope } = await deps.target(call);
   const { since } = plan;

@@ -17,7 +17,6 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import { scopeSubject } from '../backups/operations.ts';
 import { requireBackup } from '../backups/store.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
@@ -25,11 +24,11 @@ import { backupId } from '../declarations/backups.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { effectProblems, params, tag } from '../declarations/scopes.ts';
-import { type CallOf, delegated, read } from '../lib/handlers.ts';
-import { longWork } from '../long-work/handlers.ts';
+import { type CallOf, delegated, longWork, read } from '../lib/handlers.ts';
 import { targetOf } from './operations.ts';
 import { forgetSnapshot, listSnapshots, requireSnapshot, saveSnapshot } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from './store.ts';
+import { scopeSubject } from './target.ts';
 
 const repeat = 'When it is unknown whether it was done (reason outcome_unknown), make the same call again.';
 

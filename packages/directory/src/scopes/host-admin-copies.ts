@@ -10,16 +10,16 @@ import {
   snapshotRecord,
   type VerticalScopeHost,
 } from '@freehold/contracts';
-import { openBackup, requireStore, verifyBackup } from '../backups/backup-store.ts';
+import { type BackupDeps, openBackup, requireStore, verifyBackup } from '../backups/backup-store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import type { LongDeps, LongEffect } from '../long-work/handlers.ts';
+import type { LongEffect } from '../long-work/effects.ts';
 import { askScope } from '../verticals/client.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
 import type { RestoreWork, scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from './copies.ts';
-import { planRestore, planRewind } from './copies-plan.ts';
+import { planRestore, planRewind, type RestoreDeps } from './copies-plan.ts';
 import { scopeRefOf } from './target.ts';
 
 /** The time limit for a whole database. Shorter than the lease of the intent, so that no other call resumes it meanwhile. */
@@ -64,7 +64,7 @@ const rewindEffect: Effect<ScopeRecord> = {
  * The bytes stream from the store to the vertical. A backup is verified before, so that a damaged one never reaches the
  * vertical.
  */
-export const restoreEffect: LongEffect<RestoreWork, Restored> = {
+export const restoreEffect: LongEffect<RestoreWork, Restored, RestoreDeps> = {
   check: async ({ gateway, backups, target }, call) => {
     const { from } = (call as unknown as CallOf<typeof scopesRestore>).body;
     const { vertical } = (await target(call)).scope;
@@ -100,7 +100,7 @@ export const restoreEffect: LongEffect<RestoreWork, Restored> = {
 };
 
 async function openCopy(
-  { gateway, backups }: LongDeps,
+  { gateway, backups }: BackupDeps,
   scope: ScopeRecord,
   from: RestoreWork['from'],
 ): Promise<Pick<ScopeExport, 'format' | 'body'>> {

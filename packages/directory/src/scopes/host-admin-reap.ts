@@ -3,25 +3,32 @@
  * go with the scope at their providers.
  */
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
-import { requireStore } from '../backups/backup-store.ts';
-import { backUp, type ScopeBackupWork } from '../backups/operations.ts';
+import type { UnitStub } from '@freehold/store';
+import { type BackupDeps, requireStore } from '../backups/backup-store.ts';
+import { type BackupMethods, backUp, type ScopeBackupWork } from '../backups/operations.ts';
 import { disconnectCall } from '../connections/disconnect.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
+import type { LongEffect, LongRun } from '../long-work/effects.ts';
 import { askScope } from '../verticals/client.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapScopeFacts, ReapScopeWork, scopesReap } from './status.ts';
+import type { ReapScopeFacts, ReapScopeWork, reapScopeMethods, scopesReap } from './status.ts';
 
 /** The time limit for deleting one scope with its history and its attachments. */
 const DELETE_TIMEOUT_MS = 110_000;
 
+interface ReapScopeDeps extends BackupDeps {
+  readonly directory: UnitStub<
+    ReturnType<typeof reapScopeMethods> & Pick<BackupMethods, 'keepBackup' | 'forgetBackup'>
+  >;
+}
+
 /** @param disconnect revokes a connection at its provider; undefined where there are no connections. */
 export function makeReapScopeEffect(
   disconnect: Effect | undefined,
-): LongEffect<ReapScopeWork, ReapScopeFacts> {
+): LongEffect<ReapScopeWork, ReapScopeFacts, ReapScopeDeps> {
   return {
     check: async ({ backups, gateway, target }, call) => {
       const { body } = call as unknown as CallOf<typeof scopesReap>;
@@ -73,7 +80,7 @@ export async function deleteInVertical(
 }
 
 /** Makes the backup and its record, so that it is not lost when a later step fails. */
-async function backUpFirst(deps: LongDeps, order: ScopeBackupWork, run: LongRun): Promise<BackupRecord> {
+async function backUpFirst(deps: ReapScopeDeps, order: ScopeBackupWork, run: LongRun): Promise<BackupRecord> {
   try {
     const written = await backUp(deps, order, run);
     return await deps.directory.keepBackup({ scope: order.scope, written });

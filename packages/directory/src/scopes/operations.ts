@@ -13,11 +13,11 @@ import {
   tenantId,
 } from '@freehold/contracts';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type ScopeRecord, scopeKind, scopeRecord, scopeStatus } from '../declarations/records.ts';
 import { params, tag } from '../declarations/scopes.ts';
 import { versionNumber } from '../declarations/vertical-records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import {
   type AuditEntry,
   type CallOf,

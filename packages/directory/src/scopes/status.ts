@@ -2,8 +2,9 @@
 import { PlatformError, scopeId } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import { backupFields, type ScopeBackupWork, scopeBackupWork, scopeSubject } from '../backups/operations.ts';
+import { backupFields, type ScopeBackupWork, scopeBackupWork } from '../backups/operations.ts';
 import { countBackups } from '../backups/store.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import type { Disconnecting } from '../connections/disconnect.ts';
 import { actsElsewhere, connectionsOfScope } from '../connections/store.ts';
 import { adminOperation, dryRunQuery, planCount, servingEffect } from '../declarations/admin-operation.ts';
@@ -11,15 +12,14 @@ import type { BackupRecord } from '../declarations/backups.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import { type ScopeRecord, scopeRecord, scopeStatus } from '../declarations/records.ts';
 import { effectProblems, params, tag } from '../declarations/scopes.ts';
-import { requireMatch } from '../lib/conditions.ts';
-import { type CallOf, change, planned } from '../lib/handlers.ts';
-import { longWork } from '../long-work/handlers.ts';
+import { type CallOf, change, longWork, planned } from '../lib/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
 import { requireTenant } from '../tenants/store.ts';
 import { forgetScope } from './forget-scope.ts';
 import { targetOf } from './operations.ts';
 import { countSnapshots } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow, updateScopeStatus } from './store.ts';
+import { scopeSubject } from './target.ts';
 
 export const scopeStatusPlan = z
   .object({

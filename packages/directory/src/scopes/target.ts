@@ -2,14 +2,8 @@
 import { PlatformError, type ScopeRef } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
-import { loadAppHostname } from '../hostnames/store.ts';
+import type { ScopeTarget } from '../lib/effects.ts';
 import { requireScope, scopeOfRow } from './store.ts';
-
-export interface ScopeTarget {
-  readonly scope: ScopeRecord;
-  /** The host name of its application, or null when no active `app` host name is bound. */
-  readonly hostname: string | null;
-}
 
 /** @throws PlatformError `not_found`. */
 export function loadScopeTarget(
@@ -18,6 +12,16 @@ export function loadScopeTarget(
 ): ScopeTarget {
   const scope = scopeOfRow(requireScope(db, ref));
   return { scope, hostname: loadAppHostname(db, scope.id) };
+}
+
+/** The name at which a scope's application is reached: of its active `app` names the one bound first, or null. */
+function loadAppHostname(db: SqlDatabase, scope: string): string | null {
+  const row = db.get<{ hostname: string }>(
+    `SELECT hostname FROM hostnames WHERE scope = ? AND surface = 'app' AND status = 'active'
+     ORDER BY created_at, hostname LIMIT 1`,
+    scope,
+  );
+  return row?.hostname ?? null;
 }
 
 /** The tenant of a scope. @throws PlatformError `not_found`. */
@@ -35,4 +39,9 @@ export function scopeRefOf(scope: ScopeRecord): ScopeRef {
 /** The target of a log row about this scope. */
 export function logTargetOf(scope: ScopeRecord, other: string | null = null): LogTarget {
   return { tenant: scope.tenant, scope: scope.id, vertical: scope.vertical, other };
+}
+
+/** The subject of long work on one scope. */
+export function scopeSubject(scope: string): string {
+  return `scope:${scope}`;
 }

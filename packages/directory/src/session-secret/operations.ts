@@ -14,10 +14,10 @@ import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { Effect } from '../lib/effects.ts';
+import type { Effect, ScopeTarget } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type CallOf, delegated, planned } from '../lib/handlers.ts';
-import { loadScopeTarget, logTargetOf, type ScopeTarget, scopeRefOf } from '../scopes/target.ts';
+import { loadScopeTarget, logTargetOf, scopeRefOf } from '../scopes/target.ts';
 import { askVertical } from '../verticals/client.ts';
 import { requireBound } from '../verticals/reach.ts';
 

@@ -14,6 +14,7 @@ import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
 import { memberBehind } from '../access/admission.ts';
 import { type AuditedCall, logHead } from '../audit/admin-log.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import {
   email,
@@ -24,7 +25,6 @@ import {
   staffRecord,
   staffTokenRecord,
 } from '../declarations/staff.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type CallOf, type ChangeContext, change, planned, read } from '../lib/handlers.ts';
 import { requireOpenTenant } from '../tenants/store.ts';
 import { countWorkingTokensOf } from '../tokens/store.ts';

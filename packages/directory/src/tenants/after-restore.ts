@@ -6,7 +6,7 @@ import { commonSequence } from '../backups/restore-directory.ts';
 import { rememberConnections } from '../connections/connection-record.ts';
 import { entitlementProjection } from '../entitlements/projection.ts';
 import { rememberHolders } from '../hostnames/hostname-history.ts';
-import type { LongHandler } from '../long-work/handlers.ts';
+import type { LongHandler } from '../lib/handlers.ts';
 import { enqueueChange } from '../projector/outbox.ts';
 import { reapplyRevocations } from '../revocations/store.ts';
 import { roleProjection } from '../roles/projection.ts';

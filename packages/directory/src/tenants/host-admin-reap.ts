@@ -4,21 +4,30 @@
  * work resumes after a crash, and a second call goes on where the first one failed.
  */
 import { ID_PREFIXES } from '@freehold/contracts';
-import { requireStore, writeBackup } from '../backups/backup-store.ts';
+import type { UnitStub } from '@freehold/store';
+import { type BackupDeps, requireStore, writeBackup } from '../backups/backup-store.ts';
+import type { BackupMethods } from '../backups/operations.ts';
 import { disconnectCall } from '../connections/disconnect.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
+import type { LongEffect, LongRun } from '../long-work/effects.ts';
 import { deleteInVertical } from '../scopes/host-admin-reap.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapFacts, ReapWork, tenantsReap } from './reap.ts';
+import type { ReapFacts, ReapWork, reapMethods, tenantsReap } from './reap.ts';
 
 type Kept = TenantReaped['backups'][number];
 
-export interface ReapDeps {
+interface ReapDeps extends BackupDeps {
+  readonly directory: UnitStub<
+    ReturnType<typeof reapMethods> & Pick<BackupMethods, 'keepBackup' | 'forgetBackup'>
+  >;
+}
+
+/** The parts of the host administration that a reap uses. */
+export interface ReapMeans {
   /** Revokes a connection at its provider. A refusal of the provider does not stop the reap. */
   readonly disconnect: Effect | undefined;
   /** Destroys the keys of a tenant. Called once all its scopes are gone, and again after a crash. */
@@ -26,7 +35,7 @@ export interface ReapDeps {
   readonly newId: (prefix: string) => string;
 }
 
-export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> {
+export function makeReapEffect(reap: ReapMeans): LongEffect<ReapWork, ReapFacts, ReapDeps> {
   return {
     check: async (deps, call) => {
       const { params, body } = call as unknown as CallOf<typeof tenantsReap>;
@@ -51,7 +60,7 @@ export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> 
   };
 }
 
-async function backUpAll(deps: LongDeps, reap: ReapDeps, tenant: string, run: LongRun): Promise<Kept[]> {
+async function backUpAll(deps: ReapDeps, reap: ReapMeans, tenant: string, run: LongRun): Promise<Kept[]> {
   const copies: Kept[] = [];
   for await (const scope of scopesLeft(deps, tenant)) {
     // The id is journaled first, so that a second attempt makes the same backup.
@@ -61,7 +70,7 @@ async function backUpAll(deps: LongDeps, reap: ReapDeps, tenant: string, run: Lo
   return copies;
 }
 
-async function backUp(deps: LongDeps, scope: ScopeRecord, id: string, run: LongRun): Promise<Kept> {
+async function backUp(deps: ReapDeps, scope: ScopeRecord, id: string, run: LongRun): Promise<Kept> {
   const copy = await openScopeCopy(deps, scope, undefined);
   const order = { id, address: `scopes/${scope.id}/${id}.${copy.format}` };
   const written = await writeBackup(requireStore(deps.backups), order, copy, {
@@ -73,8 +82,8 @@ async function backUp(deps: LongDeps, scope: ScopeRecord, id: string, run: LongR
 }
 
 async function eraseConnections(
-  deps: LongDeps,
-  { disconnect }: ReapDeps,
+  deps: ReapDeps,
+  { disconnect }: ReapMeans,
   tenant: string,
   run: LongRun,
 ): Promise<void> {
@@ -93,7 +102,7 @@ async function eraseConnections(
 
 /** Erases the scopes. A failure does not stop the others; the work then fails with the first of them. */
 async function eraseScopes(
-  deps: LongDeps,
+  deps: ReapDeps,
   { tenant, backup }: Omit<ReapWork, 'counts'>,
   run: LongRun,
 ): Promise<void> {
@@ -117,7 +126,7 @@ async function eraseScopes(
 
 /** Deletes the backups of one scope, or all of the tenant, those of reaped scopes included. */
 async function eraseBackups(
-  { directory, backups }: LongDeps,
+  { directory, backups }: ReapDeps,
   of: { readonly tenant: string; readonly scope?: string },
 ): Promise<void> {
   for (;;) {
@@ -131,7 +140,7 @@ async function eraseBackups(
 }
 
 /** Yields the scopes that are left, page by page. */
-async function* scopesLeft({ directory }: LongDeps, tenant: string): AsyncGenerator<ScopeRecord, void> {
+async function* scopesLeft({ directory }: ReapDeps, tenant: string): AsyncGenerator<ScopeRecord, void> {
   for (let after = ''; ; ) {
     const page = await directory.scopesToErase({ tenant, after });
     yield* page;

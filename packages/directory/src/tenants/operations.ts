@@ -10,6 +10,7 @@ import {
 } from '@freehold/contracts';
 import type { SqlValue, UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import {
   adminOperation,
   planCount as count,
@@ -19,7 +20,6 @@ import {
 import type { TenantRecord } from '../declarations/records.ts';
 import { tenantRecord, tenantStatus } from '../declarations/records.ts';
 import { params, tag } from '../declarations/tenants.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, type CallOf, type Change, change, planned, read } from '../lib/handlers.ts';
 import { loadUnfinished } from '../long-work/store.ts';

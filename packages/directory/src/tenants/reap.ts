@@ -2,6 +2,8 @@
 import { PlatformError, type ScopeId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import { logEnd } from '../changes/changes.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import type { Disconnecting } from '../connections/disconnect.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { operationRecord } from '../declarations/long-work.ts';
@@ -13,10 +15,7 @@ import {
   tag,
   tenantReapPlan,
 } from '../declarations/tenants.ts';
-import { logEnd } from '../lib/changes.ts';
-import { requireMatch } from '../lib/conditions.ts';
-import type { AuditEntry } from '../lib/handlers.ts';
-import { type LongEndContext, longWork } from '../long-work/handlers.ts';
+import { type AuditEntry, type LongEndContext, longWork } from '../lib/handlers.ts';
 import { requireNoWork } from '../long-work/operations.ts';
 import { auditedOperation, loadOperation, loadUnfinished } from '../long-work/store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';

@@ -4,8 +4,8 @@
 import { ID_PREFIXES, PlatformError, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { hashSecret, mintSecret, type TokenKind } from '../access/secret.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import type { StaffRole } from '../declarations/staff.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import type { AuditEntry, Change, ChangeContext } from '../lib/handlers.ts';
 import { insertToken, retireTokenRow, revokeTokenRow, type TokenRow } from './store.ts';
 

@@ -12,10 +12,10 @@ import {
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { pushTokenRecord } from '../declarations/records.ts';
 import { PUSH_TOKEN_DAYS_DEFAULT, rotation, TOKEN_DAYS_MAX } from '../declarations/tokens.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { change, read } from '../lib/handlers.ts';
 import { requireActiveTenant } from '../tenants/store.ts';

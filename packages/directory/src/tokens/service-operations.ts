@@ -4,6 +4,7 @@ import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
 import { memberBehind } from '../access/admission.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { STAFF_PREFIX } from '../declarations/staff.ts';
 import {
@@ -12,7 +13,6 @@ import {
   serviceTokenRecord,
   TOKEN_DAYS_MAX,
 } from '../declarations/tokens.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { change, read } from '../lib/handlers.ts';
 import { auditFields, mintToken, revokeToken, rotateToken, type TokenOwner, targetOf } from './minting.ts';
 import { listServiceTokens, loadToken, serviceTokenOfRow, type TokenRow } from './store.ts';

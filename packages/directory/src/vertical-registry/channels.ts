@@ -3,6 +3,7 @@ import { PlatformError, slug, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { ChannelRecord } from '../declarations/vertical-records.ts';
 import {
@@ -12,7 +13,6 @@ import {
   versionRecord,
 } from '../declarations/vertical-records.ts';
 import { acknowledgeMigrations, params, tag, versionChoice } from '../declarations/verticals.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeContext, delegated, planned, read } from '../lib/handlers.ts';
 import { targetOf } from './operations.ts';
 import { changesAgainstServing, requireServable } from './reviews.ts';

@@ -2,8 +2,8 @@
 import type { UnitContext } from '@freehold/store';
 import type { Actor, AdminCall } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
+import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/changes.ts';
 import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
-import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes.ts';
 import { defineFeature } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';

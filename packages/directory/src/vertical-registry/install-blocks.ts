@@ -3,11 +3,11 @@ import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { params, tag } from '../declarations/vertical-listings.ts';
 import type { InstallBlockRecord } from '../declarations/vertical-records.ts';
 import { installBlockRecord } from '../declarations/vertical-records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeContext, change, type DelegatedHandler, read } from '../lib/handlers.ts';
 import { targetOf } from './operations.ts';
 import {

@@ -1,6 +1,7 @@
 /** The listing of a vertical, and requests to show it to more people. */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { params, tag } from '../declarations/vertical-listings.ts';
 import {
@@ -9,7 +10,6 @@ import {
   listingRecord,
   listingTier,
 } from '../declarations/vertical-records.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { targetOf } from './operations.ts';
 import {

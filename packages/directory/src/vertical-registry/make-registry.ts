@@ -2,9 +2,9 @@
 import type { SnapshotRecord } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
+import type { ChangeInput, ChangeOutcome } from '../changes/changes.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { HostRoute } from '../hostnames/store.ts';
-import type { ChangeInput, ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, RoutesChange, WiringFacts } from '../lib/handlers.ts';
 import { found, type Performers } from '../lib/performers.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';

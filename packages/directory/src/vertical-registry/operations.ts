@@ -10,10 +10,10 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type InstanceRecord, instanceRecord, verticalRecord } from '../declarations/vertical-records.ts';
 import { name, params, tag } from '../declarations/verticals.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { requireActiveTenant } from '../tenants/store.ts';

@@ -2,10 +2,10 @@
 import { PlatformError, scopeId, tenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type ScopeVersionRecord, scopeVersionRecord } from '../declarations/scopes.ts';
 import { versionChoice } from '../declarations/verticals.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type CallOf, type ChangeHandler, change, read } from '../lib/handlers.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow } from '../scopes/store.ts';

@@ -12,6 +12,7 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   bundleDigest,
@@ -26,7 +27,6 @@ import {
   versionVerdict,
 } from '../declarations/vertical-records.ts';
 import { params, tag } from '../declarations/verticals.ts';
-import { requireMatch } from '../lib/conditions.ts';
 import { type CallOf, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { archiveScript } from '../service-refs/script-names.ts';
 import { targetOf } from './operations.ts';

@@ -12,13 +12,12 @@ import { PlatformError, publicError, toProblem } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult, OperationEvent } from '../access/actors.ts';
 import type { LogHead, LogTarget } from '../declarations/records.ts';
-import type { Sleep } from '../long-work/follow.ts';
+import type { Effect, EffectDeps, Report } from '../lib/effects.ts';
+import type { WiringFacts } from '../lib/handlers.ts';
+import { found, type Performer } from '../lib/performers.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
 import type { beginEffect, ChangeInput, ChangeOutcome, EffectEnd, StartedEffect } from './changes.ts';
-import { onlyEvent, openEvents } from './effect-events.ts';
-import type { Effect, EffectDeps, Report } from './effects.ts';
-import type { WiringFacts } from './handlers.ts';
-import { found, type Performer } from './performers.ts';
+import { onlyEvent, openEvents, type Sleep } from './effect-events.ts';
 
 /** The methods of the directory that an effect needs. */
 export type EffectDirectory = UnitStub<{

@@ -3,10 +3,12 @@
  * overtaken, and a reader that leaves stops nothing.
  */
 import type { OperationEvent } from '../access/actors.ts';
-import type { Sleep } from '../long-work/follow.ts';
-import type { Report } from './effects.ts';
+import type { Report } from '../lib/effects.ts';
 
 type CallEvent = OperationEvent<unknown>;
+
+/** Waits that many milliseconds; resolves at once when the signal aborts. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export interface CallEvents {
   readonly stream: ReadableStream<CallEvent>;

@@ -1,6 +1,6 @@
 /** A redacted message is the same for every occurrence, and holds no personal data. */
 import { describe, expect, test } from 'vitest';
-import { errorShapeOf, fingerprintOf } from './fingerprint.ts';
+import { errorShapeOf, fingerprintOf } from '../issues/fingerprint.ts';
 import { redact } from './redact.ts';
 
 test.each([

@@ -20,7 +20,6 @@ import {
 import { endLease, loadLeftBehind, startLease } from '../audit/open-intents.ts';
 import type { AdminOperation } from '../declarations/admin-operation.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { holdKey, keepAnswer, type Recalled, recallAnswer, releaseKey } from './conditions.ts';
 import type {
   Answer,
   AuditEntry,
@@ -31,7 +30,8 @@ import type {
   DelegatedHandler,
   RoutesChange,
   WiringFacts,
-} from './handlers.ts';
+} from '../lib/handlers.ts';
+import { holdKey, keepAnswer, type Recalled, recallAnswer, releaseKey } from './conditions.ts';
 
 /** A call on its way into the transaction. */
 export interface ChangeInput {
