@@ -30,7 +30,7 @@ const BATCH = 16;
 const STEPS = 800;
 
 /** The number of interruptions of each act, spread over its steps. */
-const CUTS = 5;
+const CUTS = process.env.FREEHOLD_LONG ? 5 : 2;
 /** The files that write rows of the admin log. */
 const DIRECTORY = join(import.meta.dirname, '../../packages/directory/src');
 
