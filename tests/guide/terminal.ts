@@ -10,6 +10,8 @@ const PATIENCE_MS = 90_000;
 export interface Command {
   /** The line as it is typed into a shell. */
   readonly line: string;
+  /** A cheaper line with the same result, which runs in its place. */
+  readonly cheaper?: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -27,8 +29,8 @@ export interface Terminal {
   stop(): Promise<void>;
 }
 
-export function openTerminal({ line, cwd, env }: Command): Terminal {
-  const child = spawn('sh', ['-c', line], {
+export function openTerminal({ line, cheaper = line, cwd, env }: Command): Terminal {
+  const child = spawn('sh', ['-c', cheaper], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     // A process group, so that children (npm starts a shell, which starts node) end with it.
