@@ -88,6 +88,11 @@ export interface NodeEngine extends Engine, EngineTools {
   readonly openUnits: number;
   /** Returns the state of the archive. */
   archiveStatus(): ArchiveStatus;
+  /**
+   * Whether the archive is known to be this data directory's, checked anew every few seconds. Nothing in it may be
+   * changed or deleted otherwise. False without an archive; rejects with errors of the archive.
+   */
+  ownsArchive(): Promise<boolean>;
   /** Ships all changes that the archive lacks. Rejects on a failure, which is retried in the background. */
   flushArchive(): Promise<void>;
   /**
@@ -129,6 +134,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     logFramesMax: options.logFramesMax ?? LOG_FRAMES_MAX,
     historyOf: makeHistoryOf(options),
     onChange: (files) => shipper?.touch(files),
+    wasShipped: (files) => shipper?.wasShipped(files) ?? false,
     onRemove: (files) => shipper?.remove(files),
   };
   const units = makeOpenUnits(parts, openUnitsMax);
@@ -195,6 +201,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     },
     tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),
     archiveStatus: () => shipper?.status ?? NO_ARCHIVE,
+    ownsArchive: async () => (await shipper?.isOwned()) ?? false,
     flushArchive: async () => shipper?.flush(),
     archived: async (definition, key) => {
       assertUnitKey(key);

@@ -52,9 +52,10 @@ export interface UnitDefinition<M extends UnitMethods = UnitMethods> {
   readonly queries: readonly (keyof M & string)[];
   /**
    * `none`: nothing of this unit may outlive its present contents. The engine keeps no history, snapshot or archive of
-   * it, and deleted bytes are overwritten. Default `full`.
+   * it, and deleted bytes are overwritten. `derived`: the same, and no archive has even the present contents, because a
+   * lost one is made anew from other units. Default `full`.
    */
-  readonly copies?: 'full' | 'none';
+  readonly copies?: 'full' | 'none' | 'derived';
   /**
    * Judges a copy before it takes the unit's place: called on the staged database, after its migrations. What it
    * writes becomes part of the copy; what it throws refuses it.

@@ -57,7 +57,7 @@ export const REST_SQL = {
  */
 export const idleScopesUnit = defineUnit({
   kind: 'rest',
-  copies: 'none',
+  copies: 'derived',
   migrations: [
     {
       name: 'rest',

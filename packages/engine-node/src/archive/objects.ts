@@ -48,6 +48,14 @@ export async function putObject(archive: Archive, key: string, bytes: Uint8Array
 export async function getObject(archive: Archive, key: string): Promise<Uint8Array> {
   const object = await archive.get(key);
   if (!object) throw damagedObject(key, 'it is missing');
+  return contentsOf(key, object);
+}
+
+/**
+ * Returns the checked contents of an object.
+ * @throws Fault `archive_damaged`, naming it.
+ */
+export function contentsOf(key: string, object: Uint8Array): Uint8Array {
   const end = object.indexOf(NEWLINE);
   const line = parseCheckedLine<ObjectLine>(Buffer.from(object.subarray(0, end + 1)).toString());
   if (line?.v !== 1) throw damagedObject(key, 'what it says of itself cannot be read');

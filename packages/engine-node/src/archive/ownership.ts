@@ -1,38 +1,47 @@
 /**
- * Ensures one data directory per archive. Otherwise a platform that starts on an empty disk with the old settings
- * would replace the only copy.
+ * Ensures that one data directory continues an archive. The archive names its owner and the owner's term; each start
+ * takes a new term. So a new disk with the old settings is refused, and so is an older copy of the owner's directory:
+ * either would replace the only copy by a history that does not follow it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { makeDirectory, writeDurably } from '../lib/durable-file.ts';
 import type { Archive } from './archive.ts';
-import { getObject, OWNER, putObject } from './objects.ts';
+import { contentsOf, OWNER, putObject, UNITS } from './objects.ts';
 
 /** Returns the directory of the archive's state within a data directory. */
 export function archiveDirectory(dataDirectory: string): string {
   return join(dataDirectory, '.archive');
 }
 
-/**
- * Takes an archive without an owner for this directory.
- * @throws PlatformError `conflict`, reason `archive_not_ours`, when it belongs to another one.
- */
-export async function requireOwnership(
-  archive: Archive,
-  dataDirectory: string,
-  newId: () => string,
-): Promise<void> {
-  const own = ownerIdOf(dataDirectory, newId);
-  const owner = await ownerOf(archive);
-  if (owner === own) return;
-  if (owner !== null)
-    throw new PlatformError(
-      'conflict',
-      'The archive belongs to another data directory. Restore from it, or give this one a place of its own.',
-      { reason: 'archive_not_ours' },
-    );
-  await takeOwnership(archive, dataDirectory, newId);
+export interface Ownership {
+  /**
+   * Takes the next term of an archive that is this directory's or has neither owner nor units; later calls check that
+   * no other process has taken one since.
+   * @throws PlatformError `conflict`, reason `archive_not_ours`.
+   */
+  require(): Promise<void>;
+}
+
+export function makeOwnership(archive: Archive, dataDirectory: string, newId: () => string): Ownership {
+  let claimed: string | null = null;
+  return {
+    require: async () => {
+      const found = await ownerOf(archive);
+      if (claimed !== null) {
+        if (found !== claimed) throw notOurs(TAKEN);
+        return;
+      }
+      const id = ownerIdOf(dataDirectory, newId);
+      if (found === null) {
+        for await (const _unit of archive.list(UNITS)) throw notOurs(WITHOUT_OWNER);
+      } else if (idOf(found) !== id) throw notOurs(ANOTHER);
+      else if (found !== id && !termsOf(dataDirectory).some((term) => found === `${id}.${term}`))
+        throw notOurs(OLDER);
+      claimed = await takeTerm(archive, dataDirectory, { newId, found });
+    },
+  };
 }
 
 /** Takes an archive for this directory, whatever its owner. */
@@ -41,13 +50,31 @@ export async function takeOwnership(
   dataDirectory: string,
   newId: () => string,
 ): Promise<void> {
-  await putObject(archive, OWNER, new TextEncoder().encode(ownerIdOf(dataDirectory, newId)));
+  await takeTerm(archive, dataDirectory, { newId, found: null });
+}
+
+/** A crash before the last write leaves two terms on disk, of which the archive has one. */
+async function takeTerm(
+  archive: Archive,
+  dataDirectory: string,
+  { newId, found }: { readonly newId: () => string; readonly found: string | null },
+): Promise<string> {
+  const id = ownerIdOf(dataDirectory, newId);
+  const [former, next] = [found?.split('.')[1], newId()];
+  writeDurably(termsPath(dataDirectory), former === undefined ? next : `${former}\n${next}`);
+  await putObject(archive, OWNER, new TextEncoder().encode(`${id}.${next}`));
+  writeDurably(termsPath(dataDirectory), next);
+  return `${id}.${next}`;
 }
 
 async function ownerOf(archive: Archive): Promise<string | null> {
-  for await (const key of archive.list(OWNER))
-    if (key === OWNER) return new TextDecoder().decode(await getObject(archive, OWNER));
-  return null;
+  const object = await archive.get(OWNER);
+  return object && new TextDecoder().decode(contentsOf(OWNER, object));
+}
+
+/** An owner that an earlier version wrote has no term. */
+function idOf(owner: string): string {
+  return owner.split('.')[0] ?? '';
 }
 
 function ownerIdOf(dataDirectory: string, newId: () => string): string {
@@ -58,4 +85,25 @@ function ownerIdOf(dataDirectory: string, newId: () => string): string {
     writeDurably(path, newId());
   }
   return readFileSync(path, 'utf8');
+}
+
+function termsPath(dataDirectory: string): string {
+  return join(archiveDirectory(dataDirectory), 'term');
+}
+
+function termsOf(dataDirectory: string): readonly string[] {
+  const path = termsPath(dataDirectory);
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+}
+
+const WAYS =
+  'Restore from it into an empty directory (npm start -- restore), or name an empty place for the archive.';
+const ANOTHER = `The archive belongs to another data directory. ${WAYS}`;
+const WITHOUT_OWNER = `The archive has data and no owner, so that it may be another installation's. ${WAYS}`;
+const OLDER = `The archive was continued from another copy of this data directory, which would be replaced by an older state. ${WAYS}`;
+const TAKEN =
+  'Another process continues the archive: this one archives nothing more. Stop one of the two; only what the other one has stays archived.';
+
+function notOurs(message: string): PlatformError {
+  return new PlatformError('conflict', message, { reason: 'archive_not_ours' });
 }

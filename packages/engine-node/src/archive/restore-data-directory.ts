@@ -10,6 +10,7 @@ import { fetchUnit } from './fetch-unit.ts';
 import { partsOfKey, UNITS } from './objects.ts';
 import { takeOwnership } from './ownership.ts';
 import type { SealArchive } from './ship-unit.ts';
+import { recordShipped } from './shipped-units.ts';
 
 export interface RestoreOptions {
   readonly archive: Archive;
@@ -60,6 +61,9 @@ export async function restoreDataDirectory(options: RestoreOptions): Promise<Res
   });
   const settled = await Promise.allSettled(lanes);
   for (const each of settled) if (each.status === 'rejected') throw each.reason;
+  const left = new Set(skipped.map(({ kind, key }) => `${kind}/${key}`));
+  const shipped = [...units].filter(([name]) => !left.has(name)).map(([, unit]) => unit);
+  recordShipped(into, { shipped, leftOut: skipped });
   await takeOwnership(archive, into, newId);
   rmSync(unfinishedPath(into));
   syncDirectory(into);

@@ -6,11 +6,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
-import { type AnyUnit, isWithoutCopies } from '../units/engine-parts.ts';
+import { type AnyUnit, isDerived, isWithoutCopies } from '../units/engine-parts.ts';
 import type { UnitAccess } from '../units/unit-access.ts';
 import type { Archive } from './archive.ts';
-import { requireOwnership } from './ownership.ts';
-import { makeRemovals } from './removals.ts';
+import { unitPrefix } from './objects.ts';
+import { makeOwnership, type Ownership } from './ownership.ts';
+import { makeRemovals, type Removals } from './removals.ts';
 import {
   type RemoteUnit,
   readRemote,
@@ -19,6 +20,7 @@ import {
   shipUnit,
   UnitMoved,
 } from './ship-unit.ts';
+import { openShippedUnits, type ShippedUnits } from './shipped-units.ts';
 
 export interface ArchiveOptions {
   readonly archive: Archive;
@@ -61,6 +63,13 @@ export interface Shipper {
   touch(files: UnitFiles): void;
   /** Marks a unit as about to be removed. */
   remove(files: UnitFiles): void;
+  /** Whether the archive has a copy of the unit from here, and its removal was not asked for. */
+  wasShipped(files: UnitFiles): boolean;
+  /**
+   * Whether the archive is known to be this data directory's. False before the first round, and once it is refused.
+   * Rejects with errors of the archive.
+   */
+  isOwned(): Promise<boolean>;
   /** Ships all changes; rejects with the first failure. */
   flush(): Promise<void>;
   /**
@@ -80,193 +89,290 @@ const RETRY_MAX_MS = 60_000;
 const CONCURRENCY = 4;
 /** Number of units whose archived objects are cached; the others are listed again. */
 const REMEMBERED_MAX = 1_000;
-/** The time for which the ownership is trusted. An operator may have restored the archive elsewhere and continue there. */
-const OWNED_MS = 60_000;
+/** The time for which the ownership is trusted: the archive may have been restored elsewhere, and be continued there. */
+const OWNED_MS = 5_000;
+
+/** A unit with changes that the archive lacks. */
+interface WaitingUnit {
+  readonly files: UnitFiles;
+  /** The time of the first change. */
+  readonly sinceMs: number;
+  /** Failures of this unit in a row, while the others went through. It waits by itself, and delays none of them. */
+  readonly failures: number;
+  readonly notBeforeMs: number;
+}
 
 export function makeShipper(parts: ShipperParts): Shipper {
-  const { intervalMs = INTERVAL_MS, sealArchive = (bytes) => bytes, dataDirectory, now } = parts;
-  const definitions = new Map<string, AnyUnit>();
-  /** The units with changes, and the time of the first one, oldest first. */
-  const waiting = new Map<string, { readonly files: UnitFiles; readonly sinceMs: number }>();
+  return new UnitShipper(parts);
+}
+
+class UnitShipper implements Shipper {
+  readonly #parts: ShipperParts;
+  readonly #intervalMs: number;
+  readonly #archive: Archive;
+  readonly #ownership: Ownership;
+  readonly #removals: Removals;
+  readonly #shippedUnits: ShippedUnits;
+  readonly #definitions = new Map<string, AnyUnit>();
+  /** By database, the longest waiting first. */
+  readonly #waiting = new Map<string, WaitingUnit>();
   /** For units without copies: the number of changes, and the number that the archive has. */
-  const touches = new Map<string, { touched: number; shipped: number }>();
-  const remotes = new Map<string, RemoteUnit>();
-  const removals = makeRemovals(dataDirectory);
+  readonly #touches = new Map<string, { touched: number; shipped: number }>();
+  readonly #remotes = new Map<string, RemoteUnit>();
   /** The store itself failed in this round, rather than one unit: the others would only wait for it too. */
-  let isDown = false;
-  const archive = watched(parts.archive, () => {
-    isDown = true;
-  });
-  let ownedAtMs: number | null = null;
-  let isRefused = false;
-  let isStopped = false;
-  let failures = 0;
-  let lastError: string | null = null;
-  let shippedAtMs: number | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> | undefined;
+  #isDown = false;
+  #ownedAtMs: number | null = null;
+  #isRefused = false;
+  #isStopped = false;
+  /** Rounds in a row that the store failed. */
+  #failures = 0;
+  #reported: 'outage' | 'refusal' | null = null;
+  #lastError: string | null = null;
+  #shippedAtMs: number | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
 
-  const countOf = (files: UnitFiles): { touched: number; shipped: number } => {
-    const known = touches.get(files.database) ?? { touched: 0, shipped: 0 };
-    touches.set(files.database, known);
-    return known;
-  };
-
-  const touch = (files: UnitFiles): void => {
-    if (isWithoutCopiesOf(files)) countOf(files).touched += 1;
-    if (waiting.has(files.database)) return;
-    waiting.set(files.database, { files, sinceMs: now() });
-    schedule(intervalMs);
-  };
-
-  const isWithoutCopiesOf = ({ kind }: UnitFiles): boolean => {
-    const definition = definitions.get(kind);
-    return definition !== undefined && isWithoutCopies(definition);
-  };
-
-  const schedule = (delayMs: number): void => {
-    if (isStopped || isRefused || round) return;
-    timer ??= setTimeout(() => void ship().catch(() => undefined), delayMs).unref();
-  };
-
-  /** One round after another, never two at once. */
-  const ship = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    round ??= shipWaiting().finally(() => {
-      round = undefined;
-      if (waiting.size > 0) schedule(failures === 0 ? intervalMs : retryMs());
+  constructor(parts: ShipperParts) {
+    const { dataDirectory, newId, intervalMs = INTERVAL_MS } = parts;
+    this.#parts = parts;
+    this.#intervalMs = intervalMs;
+    this.#archive = watched(parts.archive, () => {
+      this.#isDown = true;
     });
-    return round;
-  };
+    this.#ownership = makeOwnership(this.#archive, dataDirectory, newId);
+    this.#shippedUnits = openShippedUnits(dataDirectory);
+    this.#removals = makeRemovals(dataDirectory);
+    for (const files of this.#removals.all()) this.touch(files);
+  }
 
-  const retryMs = (): number =>
-    Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1)) * (0.5 + parts.jitter() / 2);
+  get status(): ArchiveStatus {
+    const waiting = [...this.#waiting.values()];
+    const oldestMs = Math.min(...waiting.map(({ sinceMs }) => sinceMs));
+    const failures = Math.max(this.#failures, ...waiting.map((unit) => unit.failures));
+    return {
+      state: stateOf({
+        isRefused: this.#isRefused,
+        failures,
+        waiting: waiting.length + (this.#round ? 1 : 0),
+      }),
+      units: waiting.length,
+      lagMs: waiting.length === 0 ? 0 : Math.max(0, this.#parts.now() - oldestMs),
+      shippedAtMs: this.#shippedAtMs,
+      failures,
+      lastError: failures > 0 || this.#isRefused ? this.#lastError : null,
+    };
+  }
 
-  const shipWaiting = async (): Promise<void> => {
-    isDown = false;
-    try {
-      if (ownedAtMs === null || now() - ownedAtMs >= OWNED_MS) {
-        await requireOwnership(archive, dataDirectory, parts.newId);
-        ownedAtMs = now();
-      }
-    } catch (error) {
-      isRefused = error instanceof PlatformError && error.reason === 'archive_not_ours';
-      throw noteFailure(error, unitFiles(dataDirectory, 'archive', 'owner'));
-    }
-    const batch = [...waiting.values()];
-    const errors: unknown[] = [];
-    const lanes = Array.from({ length: CONCURRENCY }, async () => {
-      for (let next = batch.shift(); next && !isDown; next = batch.shift())
-        await shipOne(next.files, next.sinceMs).catch((error: unknown) => errors.push(error));
-    });
-    await Promise.all(lanes);
-    if (errors.length > 0) throw errors[0];
-    failures = 0;
-    lastError = null;
-  };
-
-  const shipOne = async (files: UnitFiles, sinceMs: number): Promise<void> => {
-    // Later changes are not part of this, and wait for the next round.
-    waiting.delete(files.database);
-    try {
-      await bringUpToDate(files);
-      shippedAtMs = now();
-    } catch (error) {
-      const newer = waiting.get(files.database);
-      waiting.set(files.database, { files, sinceMs });
-      if (error instanceof UnitMoved) return;
-      if (error instanceof PlatformError && error.reason === 'unknown_unit') {
-        if (!newer) waiting.delete(files.database);
-        return;
-      }
-      throw noteFailure(error, files);
-    }
-  };
-
-  const bringUpToDate = async (files: UnitFiles): Promise<void> => {
-    if (removals.has(files)) {
-      remotes.delete(files.database);
-      await removals.carryOut(archive, files);
-    }
-    const definition = definitions.get(files.kind);
-    if (!definition || !existsSync(files.database)) return;
-    const unit = parts.accessTo(definition, files);
-    if (isWithoutCopies(definition)) {
-      const count = countOf(files);
-      const { touched } = count;
-      await shipPresent(archive, unit, sealArchive);
-      count.shipped = touched;
-      return;
-    }
-    const remote = remotes.get(files.database) ?? (await readRemote(archive, unit));
-    // After any failure from here on, the archived objects are listed again.
-    remotes.delete(files.database);
-    await shipUnit(archive, unit, remote);
-    remotes.set(files.database, remote);
-    const [oldest] = remotes.keys();
-    if (remotes.size > REMEMBERED_MAX && oldest !== undefined) remotes.delete(oldest);
-  };
-
-  const noteFailure = (error: unknown, files: UnitFiles): unknown => {
-    if (failures === 0 || isRefused) parts.report(error, files);
-    failures += 1;
-    lastError = error instanceof Error ? error.message : 'it failed';
-    return error;
-  };
-
-  const know = (definition: AnyUnit): void => {
-    if (definitions.has(definition.kind)) return;
-    definitions.set(definition.kind, definition);
-    const directory = dirname(unitFiles(dataDirectory, definition.kind, 'any').database);
+  know(definition: AnyUnit): void {
+    const { kind } = definition;
+    if (this.#definitions.has(kind)) return;
+    this.#definitions.set(kind, definition);
+    const { dataDirectory } = this.#parts;
+    const directory = dirname(unitFiles(dataDirectory, kind, 'any').database);
     for (const name of existsSync(directory) ? readdirSync(directory) : []) {
       const key = /^([a-zA-Z0-9_-]+)\.sqlite$/.exec(name)?.[1];
-      if (key) touch(unitFiles(dataDirectory, definition.kind, key));
+      if (!key) continue;
+      const files = unitFiles(dataDirectory, kind, key);
+      if (!isDerived(definition)) this.touch(files);
+      // Earlier versions archived these too.
+      else if (this.#shippedUnits.has(files)) this.remove(files);
     }
-  };
+  }
 
-  for (const files of removals.all()) touch(files);
-  return {
-    get status(): ArchiveStatus {
-      const [oldest] = [...waiting.values()].map(({ sinceMs }) => sinceMs).sort((a, b) => a - b);
-      return {
-        state: stateOf({ isRefused, failures, waiting: waiting.size + (round ? 1 : 0) }),
-        units: waiting.size,
-        lagMs: oldest === undefined ? 0 : Math.max(0, now() - oldest),
-        shippedAtMs,
-        failures,
-        lastError,
-      };
-    },
-    know,
-    touch,
-    remove: (files) => {
-      removals.add(files);
-      touch(files);
-    },
-    flush: async () => {
-      while (waiting.size > 0 || round) await ship();
-    },
-    shipped: async (files) => {
-      const count = countOf(files);
-      const { touched } = count;
-      while (count.shipped < touched && !isStopped && !isRefused) {
-        // Changes from before the kind was registered, or from after the start of the round, wait for the next round.
-        if (!waiting.has(files.database) && !round) touch(files);
-        try {
-          await ship();
-        } catch {
-          // The unit may have arrived although another one did not.
-          if (count.shipped < touched) return;
-        }
+  touch(files: UnitFiles): void {
+    const definition = this.#definitions.get(files.kind);
+    if (definition && isDerived(definition) && !this.#removals.has(files)) return;
+    if (definition && isWithoutCopies(definition)) this.#countOf(files).touched += 1;
+    if (this.#waiting.has(files.database)) return;
+    this.#waiting.set(files.database, { files, sinceMs: this.#parts.now(), failures: 0, notBeforeMs: 0 });
+    this.#schedule(this.#intervalMs);
+  }
+
+  remove(files: UnitFiles): void {
+    this.#removals.add(files);
+    this.#shippedUnits.delete(files);
+    this.touch(files);
+  }
+
+  wasShipped(files: UnitFiles): boolean {
+    return this.#shippedUnits.has(files) && !this.#removals.has(files);
+  }
+
+  async isOwned(): Promise<boolean> {
+    if (this.#ownedAtMs === null || this.#isRefused) return false;
+    await this.#requireOwned().catch((error: unknown) => {
+      if (!this.#isRefused) throw error;
+    });
+    return !this.#isRefused;
+  }
+
+  async flush(): Promise<void> {
+    while (this.#waiting.size > 0 || this.#round) await this.#ship(true);
+  }
+
+  async shipped(files: UnitFiles): Promise<void> {
+    const count = this.#countOf(files);
+    const { touched } = count;
+    while (count.shipped < touched && !this.#isStopped && !this.#isRefused) {
+      // Changes from before the kind was registered, or from after the start of the round, wait for the next round.
+      if (!this.#waiting.has(files.database) && !this.#round) this.touch(files);
+      try {
+        await this.#ship(true);
+      } catch {
+        // The unit may have arrived although another one did not.
+        if (count.shipped < touched) return;
       }
-    },
-    stop: async () => {
-      isStopped = true;
-      clearTimeout(timer);
-      await round?.catch(() => undefined);
-    },
-  };
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#round?.catch(() => undefined);
+  }
+
+  #countOf(files: UnitFiles): { touched: number; shipped: number } {
+    const known = this.#touches.get(files.database) ?? { touched: 0, shipped: 0 };
+    this.#touches.set(files.database, known);
+    return known;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped || this.#isRefused || this.#round) return;
+    this.#timer ??= setTimeout(() => void this.#ship(false).catch(() => undefined), delayMs).unref();
+  }
+
+  /** One round after another, never two at once. @param isAll true includes the units that wait after a failure. */
+  #ship(isAll: boolean): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#round ??= this.#shipWaiting(isAll).finally(() => {
+      this.#round = undefined;
+      if (this.#waiting.size > 0)
+        this.#schedule(this.#failures === 0 ? this.#intervalMs : this.#retryMs(this.#failures));
+    });
+    return this.#round;
+  }
+
+  #retryMs(failures: number): number {
+    return Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1)) * (0.5 + this.#parts.jitter() / 2);
+  }
+
+  async #shipWaiting(isAll: boolean): Promise<void> {
+    const nowMs = this.#parts.now();
+    const batch = [...this.#waiting.values()].filter(({ notBeforeMs }) => isAll || notBeforeMs <= nowMs);
+    if (batch.length === 0) return;
+    this.#isDown = false;
+    const errors: unknown[] = [];
+    try {
+      await this.#requireOwned();
+      const lanes = Array.from({ length: CONCURRENCY }, async () => {
+        for (let next = batch.shift(); next && !this.#isDown && !this.#isRefused; next = batch.shift())
+          await this.#shipOne(next).catch((error: unknown) => errors.push(error));
+      });
+      await Promise.all(lanes);
+    } finally {
+      if (this.#isDown || this.#isRefused) this.#failures += 1;
+      else [this.#failures, this.#reported] = [0, null];
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  async #requireOwned(): Promise<void> {
+    const { now, dataDirectory } = this.#parts;
+    if (this.#ownedAtMs !== null && now() - this.#ownedAtMs < OWNED_MS) return;
+    try {
+      await this.#ownership.require();
+      this.#ownedAtMs = now();
+    } catch (error) {
+      this.#isRefused ||= error instanceof PlatformError && error.reason === 'archive_not_ours';
+      this.#noteOutage(error, unitFiles(dataDirectory, 'archive', 'owner'));
+      throw error;
+    }
+  }
+
+  async #shipOne(unit: WaitingUnit): Promise<void> {
+    const { files, sinceMs } = unit;
+    await this.#requireOwned();
+    // Later changes are not part of this, and wait for the next round.
+    this.#waiting.delete(files.database);
+    try {
+      await this.#bringUpToDate(files);
+      this.#shippedAtMs = this.#parts.now();
+    } catch (error) {
+      const newer = this.#waiting.get(files.database);
+      this.#waiting.set(files.database, { ...unit, sinceMs });
+      if (error instanceof UnitMoved) return;
+      if (error instanceof PlatformError && error.reason === 'unknown_unit') {
+        if (!newer) this.#waiting.delete(files.database);
+        return;
+      }
+      if (this.#isDown) this.#noteOutage(error, files);
+      else this.#noteFailure(error, unit);
+      throw error;
+    }
+  }
+
+  async #bringUpToDate(files: UnitFiles): Promise<void> {
+    if (this.#removals.has(files)) {
+      this.#remotes.delete(files.database);
+      await this.#removals.carryOut(this.#archive, files);
+    }
+    const definition = this.#definitions.get(files.kind);
+    if (!definition || isDerived(definition) || !existsSync(files.database)) return;
+    const unit = this.#parts.accessTo(definition, files);
+    const remote = this.#remotes.get(files.database);
+    if (!this.#shippedUnits.has(files)) {
+      const { names } = await readRemote(this.#archive, unit);
+      if (names.size > 0 && !this.#shippedUnits.wasLeftOut(files)) throw notFollowed(files);
+      for (const name of names) await this.#archive.delete(unitPrefix(files) + name);
+      this.#shippedUnits.add(files);
+    }
+    if (isWithoutCopies(definition)) {
+      const count = this.#countOf(files);
+      const { touched } = count;
+      await shipPresent(this.#archive, unit, this.#parts.sealArchive ?? ((bytes) => bytes));
+      count.shipped = touched;
+    } else await this.#shipHistory(unit, remote ?? (await readRemote(this.#archive, unit)));
+  }
+
+  async #shipHistory(unit: UnitAccess, remote: RemoteUnit): Promise<void> {
+    const { database } = unit.files;
+    // After any failure from here on, the archived objects are listed again.
+    this.#remotes.delete(database);
+    await shipUnit(this.#archive, unit, remote);
+    this.#remotes.set(database, remote);
+    const [oldest] = this.#remotes.keys();
+    if (this.#remotes.size > REMEMBERED_MAX && oldest !== undefined) this.#remotes.delete(oldest);
+  }
+
+  /** An outage is reported once, however many units and rounds meet it; so is a refusal. */
+  #noteOutage(error: unknown, files: UnitFiles): void {
+    const what = this.#isRefused ? 'refusal' : 'outage';
+    if (this.#reported !== what) this.#parts.report(error, files);
+    this.#reported = what;
+    this.#lastError = messageOf(error);
+  }
+
+  #noteFailure(error: unknown, unit: WaitingUnit): void {
+    if (unit.failures === 0) this.#parts.report(error, unit.files);
+    const failures = unit.failures + 1;
+    const notBeforeMs = this.#parts.now() + this.#retryMs(failures);
+    this.#waiting.set(unit.files.database, { ...unit, failures, notBeforeMs });
+    this.#lastError = messageOf(error);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'it failed';
+}
+
+function notFollowed({ kind, key }: UnitFiles): PlatformError {
+  return new PlatformError(
+    'conflict',
+    `The archive has a copy of ${kind} ${key} that this database does not continue. The copy stays as it is, and this database is not archived: restore from the archive, or move the copy (${unitPrefix({ kind, key })}) out of it.`,
+    { reason: 'archive_not_followed' },
+  );
 }
 
 /** Wraps an archive and reports every call that failed. */

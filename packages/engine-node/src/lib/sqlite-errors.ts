@@ -24,9 +24,15 @@ export function isNotAuthorized(error: unknown): boolean {
   return primaryCode(error) === AUTH;
 }
 
-/** Whether the file is not a database, or is a damaged one; also when that is the cause of the error. */
+/** The file of a unit is gone or empty, although its history or its copy in the archive is there. */
+export class DatabaseGone extends Error {
+  override readonly name = 'DatabaseGone';
+}
+
+/** Whether the file is gone, not a database, or a damaged one; also when that is the cause of the error. */
 export function isDamaged(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof DatabaseGone) return true;
     const code = primaryCode(each);
     if (code === CORRUPT || code === NOTADB) return true;
   }

@@ -26,10 +26,17 @@ export interface EngineParts {
    * next to nothing.
    */
   readonly onChange: (files: UnitFiles) => void;
+  /** Whether the archive has a copy of a unit from here. */
+  readonly wasShipped: (files: UnitFiles) => boolean;
   /** Called for a unit that is about to be removed. */
   readonly onRemove: (files: UnitFiles) => void;
 }
 
 export function isWithoutCopies<M extends UnitMethods>(definition: UnitDefinition<M>): boolean {
-  return definition.copies === 'none';
+  return definition.copies !== undefined && definition.copies !== 'full';
+}
+
+/** Whether a lost unit is simply made anew, so that there is no archive of it. */
+export function isDerived<M extends UnitMethods>(definition: UnitDefinition<M>): boolean {
+  return definition.copies === 'derived';
 }

@@ -1,16 +1,17 @@
 /** The open units in the order of their use, with a bound on their number, and the opening and closing of each. */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { openUnit, type RunningUnit, type UnitOptions, unknownUnit } from '@freehold/store';
+import { listHistory } from '../history/history-directory.ts';
 import { loadHistory } from '../history/load-history.ts';
 import { makeUnitHistory, type UnitHistory } from '../history/unit-history.ts';
 import { type FileLocks, makeFileLocks } from '../lib/file-locks.ts';
 import { type NodeDatabase, openNodeDatabase } from '../lib/node-database.ts';
 import { shuttingDown } from '../lib/shutting-down.ts';
-import { isDamaged } from '../lib/sqlite-errors.ts';
+import { DatabaseGone, isDamaged } from '../lib/sqlite-errors.ts';
 import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
-import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
+import { type AnyUnit, type EngineParts, isDerived, isWithoutCopies } from './engine-parts.ts';
 
 /** The number of units that are closed at once when the engine closes. */
 const CLOSING_MAX = 16;
@@ -85,7 +86,9 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     // Work that was running when the engine closed must not open a unit again.
     if (isClosed) throw shuttingDown();
     parts.swaps.finish(files);
-    if (!options.create && !existsSync(files.database)) throw unknownUnit(definition.kind);
+    const size = statSync(files.database, { throwIfNoEntry: false })?.size;
+    if (!size && isLost(parts, files, definition)) throw unreadable(files, gone(files));
+    if (size === undefined && !options.create) throw unknownUnit(definition.kind);
     const opened = openUnitFiles(parts, { files, definition, fileLocks: fileLocksOf(files) }, options);
     makeRoom();
     use(name, opened);
@@ -287,6 +290,16 @@ function attemptOn<T>(files: UnitFiles, work: () => T): T {
   } catch (cause) {
     throw unreadable(files, cause);
   }
+}
+
+/** A unit without a database is new only where nothing else of it is left: it would replace its own history. */
+function isLost(parts: EngineParts, files: UnitFiles, definition: AnyUnit): boolean {
+  if (isDerived(definition)) return false;
+  return parts.wasShipped(files) || listHistory(files.history).bases.length > 0;
+}
+
+function gone({ database }: UnitFiles): DatabaseGone {
+  return new DatabaseGone(`${database} is gone or empty, and its history or its copy in the archive is not`);
 }
 
 function unreadable({ kind }: UnitFiles, cause: unknown): PlatformError {

@@ -49,7 +49,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
 
   /** @throws PlatformError `unsupported`, reason `unit_has_no_copies`; and as {@link requireUnit}. */
   const requireCopies = (): void => {
-    if (definition.copies === 'none') throw unitHasNoCopies(kind);
+    if (definition.copies !== undefined && definition.copies !== 'full') throw unitHasNoCopies(kind);
     requireUnit();
   };
 
