@@ -1,6 +1,7 @@
 /**
  * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
- * `npm start -- vertical-secret`: the secret for a vertical that runs elsewhere.
+ * `npm start -- begin-anew`: a new installation in the place of a lost one; `npm start -- vertical-secret`: the secret for
+ * a vertical that runs elsewhere.
  */
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
@@ -8,6 +9,7 @@ import { IssuerError } from '@freehold/issuer';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
 import { startFailureOf } from './start/checks.ts';
+import { BEGIN_ANEW_USAGE, beginAnew } from './storage/installation.ts';
 import { RESTORE_USAGE, restore } from './storage/restore.ts';
 import { showVerticalSecret, VERTICAL_SECRET_USAGE } from './storage/secrets.ts';
 
@@ -89,6 +91,7 @@ type Command = (args: readonly string[], settings: Settings) => Promise<readonly
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['restore', restore],
+  ['begin-anew', beginAnew],
   ['vertical-secret', showVerticalSecret],
 ]);
 
@@ -99,7 +102,7 @@ async function main(): Promise<void> {
   const run = COMMANDS.get(command);
   if (!run)
     throw new SettingsError(
-      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
+      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${BEGIN_ANEW_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
     );
   for (const line of await run(args, settings)) console.log(line);
 }

@@ -40,6 +40,7 @@ import {
 import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
 import { type Directory, openDirectory } from './start/directory.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
+import { noteInstallation, requireNoArchivedDirectory } from './storage/installation.ts';
 
 export interface Platform {
   /** The platform's own address: `http://localhost:8787`. */
@@ -101,6 +102,8 @@ async function wire(
   const { world, feeds, storage, mail, activity } = core;
   // First of all: a refused start must leave no row in a log, and no head with its witness.
   const archiveWarning = settings.archive && (await checkArchive(storage.engine));
+  if (storage.archive && archiveWarning === null)
+    await requireNoArchivedDirectory(storage.archive, settings.dataDirectory);
   const isReady = () => readiness.isReady(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
   const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
 
@@ -129,6 +132,8 @@ async function wire(
     apiUrl: addresses.apiOrigin(),
     fetch: directory.ownControlPlane,
   });
+
+  noteInstallation(settings.dataDirectory);
 
   const jobs = startJobs({
     hostAdmin,

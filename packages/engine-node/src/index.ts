@@ -11,3 +11,4 @@ export type { ArchiveOptions, ArchiveStatus } from './archive/shipper.ts';
 export { makeNodeBlobStore, type NodeBlobStoreOptions } from './blob-store.ts';
 export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engine.ts';
 export { type FileBudget, fileBudgetOf, limitForUnits, openFilesLimit } from './lib/open-files.ts';
+export { lockDirectory as lockDataDirectory } from './lock.ts';

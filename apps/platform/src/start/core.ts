@@ -7,6 +7,7 @@ import { type Mail, openMail, reportingFailures } from '../applications/mail.ts'
 import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
 import { ScopeActivity } from '../jobs/meters.ts';
 import type { Settings } from '../settings/settings.ts';
+import { requireDirectoryDatabase } from '../storage/installation.ts';
 import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';
 import { openStorage, type Storage, within } from '../storage/storage.ts';
 
@@ -54,6 +55,7 @@ export async function openCore({ settings, report, isUp, cleanup }: CoreOptions)
     const failsStart = !isUp() && error instanceof PlatformError && error.reason === 'archive_not_ours';
     if (!failsStart) feeds.onIncident(error, where);
   };
+  requireDirectoryDatabase(settings.dataDirectory);
   const storage = await openStorage(settings, { now: world.now, onIncident: onStorageIncident });
   cleanup.add(() => storage.close());
   const mail = openMail(settings, world.now);

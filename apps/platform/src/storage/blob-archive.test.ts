@@ -39,7 +39,7 @@ function open() {
     archive,
     storeOf: storeIn('data'),
     now: () => nowMs,
-    isOurs: () => isOurs,
+    isOurs: async () => isOurs,
     onIncident: (error) => incidents.push(error),
   });
   return { archive, state, blobArchive };

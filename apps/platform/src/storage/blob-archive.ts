@@ -11,8 +11,8 @@ export interface BlobArchiveOptions {
   readonly storeOf: (scopeId: string) => BlobStore;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Whether the archive is known to be this data directory's. Until then it is not changed. */
-  readonly isOurs: () => boolean;
+  /** Whether the archive is known to be this data directory's. Otherwise it is not changed. May reject. */
+  readonly isOurs: () => Promise<boolean>;
   readonly onIncident: IncidentSink;
 }
 
@@ -42,6 +42,7 @@ export class BlobArchive {
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasFailed = false;
+  #isDelayed = false;
 
   constructor(options: BlobArchiveOptions) {
     this.#options = options;
@@ -66,7 +67,7 @@ export class BlobArchive {
       },
       delete: async (digest) => {
         // The archive first: after a failure the local bytes are still known, and are deleted again.
-        if (isOurs()) await archive.delete(keyOf(scopeId, digest));
+        if (await isOurs()) await archive.delete(keyOf(scopeId, digest));
         await store.delete(digest);
       },
       clear: async () => {
@@ -81,7 +82,7 @@ export class BlobArchive {
   /** Sends missing attachments, and deletes those of other scopes. @param scopeIds all scopes. */
   async reconcile(scopeIds: AsyncIterable<string>): Promise<void> {
     const { archive, storeOf, isOurs } = this.#options;
-    if (!isOurs()) return;
+    if (!(await isOurs())) return;
     const archived = new Map<string, Set<string>>();
     for await (const key of archive.list(PREFIX)) {
       const [, scopeId, digest] = KEY.exec(key) ?? [];
@@ -98,7 +99,7 @@ export class BlobArchive {
 
   /** Sends the waiting attachments once. Failed ones are retried by themselves, also after the next start. */
   flush(): Promise<void> {
-    const { isOurs, onIncident } = this.#options;
+    const { onIncident } = this.#options;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#running ??= this.#ship()
@@ -106,10 +107,11 @@ export class BlobArchive {
         // Reported once: an unreachable store stays so for a while.
         if (!this.#hasFailed) onIncident(error, { kind: 'archive', key: 'attachments', method: 'put' });
         this.#hasFailed = true;
+        this.#isDelayed = true;
       })
       .finally(() => {
         this.#running = undefined;
-        const delayMs = this.#hasFailed || !isOurs() ? RETRY_MS : 0;
+        const delayMs = this.#isDelayed ? RETRY_MS : 0;
         if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), delayMs).unref();
       });
     return this.#running;
@@ -117,7 +119,8 @@ export class BlobArchive {
 
   async #ship(): Promise<void> {
     const { archive, storeOf, isOurs } = this.#options;
-    if (!isOurs()) return;
+    this.#isDelayed = !(await isOurs());
+    if (this.#isDelayed) return;
     // One after the other, so that only one attachment is in memory.
     for (const [key, blob] of this.#waiting) {
       // Moves to the end of the queue, so that a failing one does not block the others.
@@ -140,7 +143,7 @@ export class BlobArchive {
 
   async #clearArchived(scopeId: string): Promise<void> {
     const { archive, isOurs } = this.#options;
-    if (!isOurs()) return;
+    if (!(await isOurs())) return;
     for await (const key of archive.list(`${PREFIX}${scopeId}/`)) await archive.delete(key);
   }
 }

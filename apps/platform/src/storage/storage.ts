@@ -2,6 +2,7 @@
 
 import type { IdentityDirectoryUnit } from '@freehold/auth';
 import {
+  type Archive,
   type FileBudget,
   fileBudgetOf,
   makeNodeBlobStore,
@@ -37,6 +38,8 @@ export interface Storage {
   readonly vaultUnit: VaultUnit;
   readonly blobs: (scopeId: string) => BlobStore;
   /** Null without an archive. */
+  readonly archive: Archive | null;
+  /** Null without an archive. */
   readonly blobArchive: BlobArchive | null;
   /** The division of the limit of open files. */
   readonly files: FileBudget;
@@ -63,10 +66,7 @@ export async function openStorage(
     const keyring = await openKeyring({ engine, dataDirectory, given: settings.sealKeys });
     const vaultUnit = makeVaultUnit(keyring);
     const storeOf = (scopeId: string): BlobStore => makeNodeBlobStore({ dataDirectory, scopeId, now });
-    const isOurs = (): boolean => {
-      const { state, shippedAtMs } = engine.archiveStatus();
-      return state !== 'refused' && shippedAtMs !== null;
-    };
+    const isOurs = (): Promise<boolean> => engine.ownsArchive();
     const blobArchive = archive && new BlobArchive({ archive, storeOf, now, onIncident, isOurs });
     return {
       engine,
@@ -81,6 +81,7 @@ export async function openStorage(
         now,
       }),
       vaultUnit,
+      archive,
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,
       files,
