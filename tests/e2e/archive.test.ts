@@ -114,7 +114,7 @@ test('an archive belongs to one data directory: another one that names it does n
   const { code, output } = await failToStart(other, archived);
   expect([code, output.trim()]).toEqual([
     1,
-    'The archive belongs to another data directory. Restore from it, or give this one a place of its own.',
+    'The archive belongs to another data directory. Restore from it into an empty directory (npm start -- restore), or name an empty place for the archive.',
   ]);
   // The refused start wrote neither a row nor its anchor.
   expect(existsSync(other.anchorFile)).toBe(false);
