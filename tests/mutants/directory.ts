@@ -173,7 +173,7 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/tenants/operations.ts`,
     find: "if (found.status === 'reaped')",
     replace: "if (found.status === ('never' as string))",
-    killer: inNode(`${src}/tenants/reap.test.ts`, 'C-03: everything of the tenant goes'),
+    killer: inNode(`${src}/reap/tenants.test.ts`, 'C-03: everything of the tenant goes'),
   },
   {
     id: 'dir-identity-of-any-tenant',
@@ -206,7 +206,7 @@ export const DIRECTORY: readonly Mutant[] = [
     id: 'dir-reap-without-archive',
     requirement: 'C-04',
     claim: 'A scope that is still active can be reaped.',
-    file: `${src}/scopes/status.ts`,
+    file: `${src}/reap/scopes.ts`,
     find: "if (row.status === 'archived') return row;",
     replace: "if (row.status !== 'reaped') return row;",
     killer: inNode(`${src}/scopes/states.test.ts`, 'spec C-04: a scope that is active'),
@@ -215,7 +215,7 @@ export const DIRECTORY: readonly Mutant[] = [
     id: 'dir-reap-despite-failed-backup',
     requirement: 'C-04',
     claim: 'A scope is reaped although its backup failed.',
-    file: `${src}/scopes/host-admin-reap.ts`,
+    file: `${src}/reap/host-admin-scopes.ts`,
     find: "const backup = order === null ? null : await run.step('backup', () => backUpFirst(deps, order, run));",
     replace:
       "const backup = order === null ? null : await run.step('backup', () => backUpFirst(deps, order, run)).catch(() => null);",

@@ -11,7 +11,6 @@ import {
   scopeBackupsDelete,
   scopeBackupsList,
 } from './backups/operations.ts';
-import { directoryRestore } from './backups/restore-directory.ts';
 import { connectionsDisconnect } from './connections/disconnect.ts';
 import { connectionGrantsDelete, connectionGrantsList, connectionGrantsPut } from './connections/grants.ts';
 import {
@@ -23,7 +22,15 @@ import {
   connectionsRotate,
   connectionsVerify,
 } from './connections/operations.ts';
+import {
+  scopesRestore,
+  scopesRewind,
+  snapshotsDelete,
+  snapshotsList,
+  snapshotsTake,
+} from './copies/operations.ts';
 import type { AdminOperation } from './declarations/admin-operation.ts';
+import { directoryRestore } from './directory-restore/operations.ts';
 import { entitlementsDelete, entitlementsList, entitlementsPut } from './entitlements/operations.ts';
 import { subjectsShred } from './erasure/operations.ts';
 import { fleetMigrate, fleetMigrations } from './fleet/operations.ts';
@@ -50,6 +57,8 @@ import {
   tenantProvisionerGet,
   tenantProvisionerPut,
 } from './platform-grants/operations.ts';
+import { scopesReap } from './reap/scopes.ts';
+import { tenantsReap } from './reap/tenants.ts';
 import { rolesDelete, rolesList, rolesPut } from './roles/operations.ts';
 import {
   bookmarksList,
@@ -68,15 +77,8 @@ import {
 } from './scope-data/operations.ts';
 import { healthGet, scopesExport } from './scope-data/reads.ts';
 import { deadLettersRetry } from './scope-data/retry.ts';
-import {
-  scopesRestore,
-  scopesRewind,
-  snapshotsDelete,
-  snapshotsList,
-  snapshotsTake,
-} from './scopes/copies.ts';
 import { scopesConfigure, scopesFleet, scopesGet, scopesList, scopesProvision } from './scopes/operations.ts';
-import { scopesReap, scopesSetStatus } from './scopes/status.ts';
+import { scopesSetStatus } from './scopes/status.ts';
 import { serviceRefsList } from './service-refs/operations.ts';
 import { sessionSecretRotate } from './session-secret/operations.ts';
 import {
@@ -94,7 +96,6 @@ import {
   tenantsSetStatus,
   tenantsUpdate,
 } from './tenants/operations.ts';
-import { tenantsReap } from './tenants/reap.ts';
 import { pushTokensCreate, pushTokensList, pushTokensRevoke, pushTokensRotate } from './tokens/operations.ts';
 import {
   serviceTokensCreate,

@@ -9,12 +9,17 @@ import { makeAuthenticate } from './access/callers.ts';
 import { adminOperations } from './admin-operations.ts';
 import { makeIntentMaintenance } from './audit/open-intents.ts';
 import { verifyAdminLog } from './audit/verify.ts';
-import { restoreDirectoryEffect } from './backups/host-admin-restore.ts';
+import {
+  directoryBackupEffect,
+  makeDeleteBackupEffect,
+  scopeBackupEffect,
+} from './backups/host-admin-backups.ts';
 import { makeImportMaintenance, makeImports } from './backups/imports.ts';
 import { makeBackupMaintenance } from './backups/maintenance.ts';
-import { directoryBackupEffect, makeDeleteBackupEffect, scopeBackupEffect } from './backups/operations.ts';
 import { makeEffectRunner, makePlanner, makeWorkBehind } from './changes/effect-runner.ts';
 import { makeConnections } from './connections/make-connections.ts';
+import { copyEffects, restoreEffect, snapshotEffect } from './copies/host-admin-copies.ts';
+import { restoreDirectoryEffect } from './directory-restore/host-admin-restore.ts';
 import { shredEffect } from './erasure/host-admin-erasure.ts';
 import { makeExpiryMaintenance } from './expiries/clear.ts';
 import { migrateFleetEffect, readFleetMigrations } from './fleet/operations.ts';
@@ -32,14 +37,13 @@ import { makeOperationsLog } from './operations-log/recorder.ts';
 import { ownerSeatEffects, readOwnerSeat } from './owner-seat/operations.ts';
 import { makePlatformGrants } from './platform-grants/operations.ts';
 import { makeProjections, PROJECTED } from './projections.ts';
+import { makeReapScopeEffect } from './reap/host-admin-scopes.ts';
+import { makeReapEffect } from './reap/host-admin-tenants.ts';
 import { makeScopeReads } from './scope-data/reads.ts';
 import { retryDeadLetterEffect } from './scope-data/retry.ts';
-import { copyEffects, restoreEffect, snapshotEffect } from './scopes/host-admin-copies.ts';
-import { makeReapScopeEffect } from './scopes/host-admin-reap.ts';
 import { scopeEffects } from './scopes/host-admin-scopes.ts';
 import { sessionSecretEffect } from './session-secret/operations.ts';
 import { makeStaffSignIns } from './staff/sign-in.ts';
-import { makeReapEffect } from './tenants/host-admin-reap.ts';
 import { makeServiceTokens } from './tokens/service-tokens.ts';
 import { makeUsage } from './usage/make-usage.ts';
 import { makeDeployEffects } from './vertical-registry/deploy.ts';

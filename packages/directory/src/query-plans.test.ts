@@ -5,11 +5,12 @@ import { beforeAll, expect, test } from 'vitest';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
 import { LEFT_BEHIND } from './audit/open-intents.ts';
-import { EPOCHS_SO_FAR, INTENT_OF_BACKUP } from './backups/restore-directory.ts';
 import { BACKED_UP_PAGE, DIRECTORY_TIMES, SCHEDULED_OF } from './backups/schedule.ts';
 import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/connection-record.ts';
 import { CONNECTIONS_OF_SCOPE, connectionsPage, grantsPage, MAINTENANCE_PAGE } from './connections/store.ts';
+import { snapshotsPage } from './copies/snapshot-store.ts';
+import { EPOCHS_SO_FAR, INTENT_OF_BACKUP } from './directory-restore/operations.ts';
 import { entitlementsPage } from './entitlements/store.ts';
 import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';
@@ -20,24 +21,23 @@ import type { Statement } from './lib/pages.ts';
 import { operationsPage } from './long-work/store.ts';
 import { projections } from './projections.ts';
 import { dueStatement } from './projector/outbox.ts';
+import { ERASED } from './reap/erasure.ts';
+import { OF_SCOPE } from './reap/forget-scope.ts';
+import {
+  BACKUPS_OF_TENANT_TO_ERASE,
+  BACKUPS_TO_ERASE,
+  CONNECTIONS_TO_ERASE,
+  SCOPES_TO_ERASE,
+} from './reap/tenants.ts';
 import { COUNT_TAKEN_SINCE, REVOCATIONS_SINCE, TAKEN_SINCE } from './revocations/store.ts';
 import { rolesPage } from './roles/store.ts';
-import { OF_SCOPE } from './scopes/forget-scope.ts';
-import { snapshotsPage } from './scopes/snapshot-store.ts';
 import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status.ts';
 import { scopesPage } from './scopes/store.ts';
 import { SIGNED } from './session-secret/operations.ts';
 import { PROGRAMS_OF, SESSIONS_OF } from './staff/operations.ts';
 import { staffPage } from './staff/store.ts';
 import { staffTokensPage } from './staff/token-store.ts';
-import { ERASED } from './tenants/erasure.ts';
 import { SERVED } from './tenants/operations.ts';
-import {
-  BACKUPS_OF_TENANT_TO_ERASE,
-  BACKUPS_TO_ERASE,
-  CONNECTIONS_TO_ERASE,
-  SCOPES_TO_ERASE,
-} from './tenants/reap.ts';
 import { tenantsPage } from './tenants/store.ts';
 import { pushTokensPage, serviceTokensPage } from './tokens/store.ts';
 import { directoryUnit } from './unit.ts';

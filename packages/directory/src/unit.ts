@@ -24,6 +24,8 @@ import {
 } from './changes/changes.ts';
 import { idempotencyMigration, keyedFingerprintsMigration } from './changes/conditions.ts';
 import { connectionsFeature } from './connections/feature.ts';
+import { copiesFeature } from './copies/feature.ts';
+import { directoryRestoreFeature } from './directory-restore/feature.ts';
 import { entitlementsFeature } from './entitlements/operations.ts';
 import { erasureFeature } from './erasure/operations.ts';
 import { expiriesFeature } from './expiries/clear.ts';
@@ -41,6 +43,7 @@ import { ownerSeatFeature } from './owner-seat/operations.ts';
 import { platformGrantsFeature } from './platform-grants/operations.ts';
 import { projections, projectionsFeature } from './projections.ts';
 import { enqueueReplaced } from './projector/outbox.ts';
+import { reapFeature } from './reap/feature.ts';
 import { revocationsFeature } from './revocations/store.ts';
 import { rolesFeature } from './roles/operations.ts';
 import { rolesMigration } from './roles/store.ts';
@@ -70,6 +73,7 @@ export const features = [
   entitlementsFeature,
   identitiesFeature,
   scopesFeature,
+  copiesFeature,
   issuesFeature,
   operationsLogFeature,
   usageFeature,
@@ -89,6 +93,8 @@ export const features = [
   sessionSecretFeature,
   revocationsFeature,
   projectionsFeature,
+  reapFeature,
+  directoryRestoreFeature,
 ] as const;
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(features);

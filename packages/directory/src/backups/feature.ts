@@ -1,7 +1,6 @@
 /** The tables and methods of backups, the directory's own among them. */
 import type { Migration } from '@freehold/store';
 import { defineFeature } from '../lib/feature.ts';
-import { afterRestore } from '../tenants/after-restore.ts';
 import { incomingMethods, incomingMigrations } from './imports.ts';
 import { expiryOfBackupsMethods } from './maintenance-expiry.ts';
 import {
@@ -16,7 +15,6 @@ import {
   readDirectoryBackups,
   readScopeBackups,
 } from './operations.ts';
-import { restoreDirectory, restoreMethods } from './restore-directory.ts';
 
 const backupsMigration: Migration = {
   version: 1,
@@ -70,7 +68,6 @@ export const backupsFeature = /* @__PURE__ */ defineFeature({
     deleteDirectoryBackup,
     backUpScope,
     backUpDirectory,
-    afterRestore(restoreDirectory),
     planBackupDelete,
     planDirectoryBackupDelete,
   ],
@@ -78,7 +75,6 @@ export const backupsFeature = /* @__PURE__ */ defineFeature({
   methods: (context) => ({
     ...backupMethods(context),
     ...expiryOfBackupsMethods(context),
-    ...restoreMethods(context),
     ...incomingMethods(context),
   }),
   queries: ['unitsToBackUp', 'scheduledBackups', 'leftExpiries', 'directoryTimes', 'rememberedBackup'],

@@ -6,7 +6,6 @@ import {
   PlatformError,
   pageOf,
   pageQuery,
-  type ScopeExport,
   scopeId,
   tenantId,
   timestamp,
@@ -19,23 +18,12 @@ import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-op
 import { type BackupRecord, backupId, backupRecord, tag } from '../declarations/backups.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
-import type { Effect } from '../lib/effects.ts';
 import { type AuditEntry, change, delegated, longWork, planned, read } from '../lib/handlers.ts';
-import type { LongEffect, LongRun } from '../long-work/effects.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
 import { scopeSubject } from '../scopes/target.ts';
 import { loadTenant } from '../tenants/store.ts';
-import { openScopeCopy } from '../verticals/open-copy.ts';
-import { requireKnownVertical } from '../verticals/reach.ts';
-import {
-  type BackupDeps,
-  type BackupOrder,
-  type BackupStore,
-  requireStore,
-  type WrittenBackup,
-  writeBackup,
-} from './backup-store.ts';
+import type { BackupOrder, WrittenBackup } from './backup-store.ts';
 import { receiveCopy } from './imports.ts';
 import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './schedule.ts';
 import { forgetBackup, listBackups, othersBeside, requireBackup, saveBackup } from './store.ts';
@@ -65,7 +53,7 @@ export interface ScopeBackupWork {
   readonly origin?: ScheduledOrigin;
 }
 
-interface DirectoryBackupWork extends BackupOrder {
+export interface DirectoryBackupWork extends BackupOrder {
   /** Default: `taken`. */
   readonly origin?: ScheduledOrigin;
 }
@@ -396,59 +384,5 @@ function requireCopied(db: SqlDatabase, ref: { readonly tenant: string; readonly
   if (row.status !== 'provisioning' && row.status !== 'reaped') return row;
   throw new PlatformError('invalid_transition', `This scope is ${row.status}.`, {
     reason: 'scope_not_active',
-  });
-}
-
-export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup, BackupDeps> = {
-  check: async ({ backups, gateway, target }, call) => {
-    requireStore(backups);
-    requireKnownVertical(gateway, (await target(call)).scope.vertical);
-  },
-  run: (deps, work, run) => run.step('backup', () => backUp(deps, work, run)),
-  cleanUp: ({ backups }, { order }) => requireStore(backups).delete(order.address),
-};
-
-/** Copies the directory itself, as text; null where the engine cannot. */
-type CopyDirectory = (() => Promise<ScopeExport>) | null;
-
-export const directoryBackupEffect: LongEffect<
-  DirectoryBackupWork,
-  WrittenBackup,
-  BackupDeps & { readonly copyDirectory: CopyDirectory }
-> = {
-  check: async (deps) => {
-    requireStore(deps.backups);
-    requireDirectoryCopy(deps.copyDirectory);
-  },
-  run: (deps, order, run) =>
-    run.step('backup', async () =>
-      writeBackup(requireStore(deps.backups), order, await requireDirectoryCopy(deps.copyDirectory)(), run),
-    ),
-  cleanUp: ({ backups }, { address }) => requireStore(backups).delete(address),
-};
-
-/** Copies one scope into the backup store. Repeating it makes the same backup. */
-export async function backUp(
-  deps: BackupDeps,
-  { scope, order, format }: ScopeBackupWork,
-  run: LongRun,
-): Promise<WrittenBackup> {
-  const store = requireStore(deps.backups);
-  return writeBackup(store, order, await openScopeCopy(deps, scope, format), run);
-}
-
-export const makeDeleteBackupEffect = (backups: BackupStore | null): Effect<BackupRecord> => ({
-  check: async () => void requireStore(backups),
-  run: async (_deps, _call, { address }) => {
-    await requireStore(backups).delete(address);
-    return { facts: null };
-  },
-});
-
-/** @throws PlatformError `unsupported` (501), reason `engine_cannot`. */
-function requireDirectoryCopy(copyDirectory: CopyDirectory): NonNullable<CopyDirectory> {
-  if (copyDirectory) return copyDirectory;
-  throw new PlatformError('unsupported', 'The engine that this platform runs on copies no database.', {
-    reason: 'engine_cannot',
   });
 }

@@ -13,13 +13,13 @@ import {
 import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import { countBackups } from '../backups/store.ts';
+import { countSnapshots } from '../copies/snapshot-store.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import { type ScopeRecord, scopeStatus } from '../declarations/records.ts';
 import { erasureReceipt } from '../declarations/scopes.ts';
 import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type CallOf, delegated, planned } from '../lib/handlers.ts';
-import { countSnapshots } from '../scopes/snapshot-store.ts';
 import { requireScope, scopeOfRow } from '../scopes/store.ts';
 import { logTargetOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/client.ts';

@@ -1,39 +1,14 @@
-/** The feature of scopes and their snapshots. */
-
+/** The feature of scopes. A provisioning passes the registry, whose feature has its handler. */
 import type { Actor } from '../access/actors.ts';
 import { requireActing } from '../access/callers.ts';
 import { defineFeature } from '../lib/feature.ts';
-import { admittedByRegistry } from '../vertical-registry/install-blocks.ts';
-import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './copies.ts';
-import { planCopy, planRewindChecks, planSnapshotDelete } from './copies-plan.ts';
-import { configureScope, provisionScope, readFleet, readScope, readScopes } from './operations.ts';
-import { snapshotMigrations } from './snapshot-store.ts';
-import { planScopeStatus, reapScope, reapScopeMethods, setScopeStatus } from './status.ts';
+import { configureScope, readFleet, readScope, readScopes } from './operations.ts';
+import { planScopeStatus, setScopeStatus } from './status.ts';
 import { loadScopeTarget, tenantOfScope } from './target.ts';
 
 export const scopesFeature = defineFeature({
-  operations: [
-    readFleet,
-    readScopes,
-    readScope,
-    readSnapshots,
-    setScopeStatus,
-    admittedByRegistry(provisionScope),
-    configureScope,
-    rewindScope,
-    takeSnapshot,
-    deleteSnapshot,
-    reapScope,
-    restoreScope,
-    planScopeStatus,
-    planCopy,
-    planRewindChecks,
-    planSnapshotDelete,
-  ],
-  migrations: [snapshotMigrations],
+  operations: [readFleet, readScopes, readScope, setScopeStatus, configureScope, planScopeStatus],
   methods: (context) => ({
-    ...reapScopeMethods(context),
-
     /** The scope behind a call to its vertical. */
     scopeTarget: ({
       actor,
@@ -50,5 +25,5 @@ export const scopesFeature = defineFeature({
     /** The tenant of a scope. @throws PlatformError `not_found`. */
     tenantOfScope: ({ scope }: { readonly scope: string }): string => tenantOfScope(context.db, scope),
   }),
-  queries: ['connectionsLeaving', 'scopeTarget', 'tenantOfScope'],
+  queries: ['scopeTarget', 'tenantOfScope'],
 });

@@ -23,11 +23,11 @@ import { params, tag } from '../declarations/tenants.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type AuditEntry, type CallOf, type Change, change, planned, read } from '../lib/handlers.ts';
 import { loadUnfinished } from '../long-work/store.ts';
-import { reapMethods, reapSubject, reapTenant } from './reap.ts';
 import {
   insertTenant,
   listTenants,
   loadTenantBySlug,
+  reapSubject,
   renameTenant,
   requireTenant,
   type TenantRow,
@@ -262,17 +262,7 @@ const planTenantStatus = /* @__PURE__ */ planned<typeof tenantsSetStatus>(
 );
 
 export const tenantsFeature = /* @__PURE__ */ defineFeature({
-  operations: [
-    readTenants,
-    readTenant,
-    createTenant,
-    updateTenant,
-    setTenantStatus,
-    reapTenant,
-    planTenantStatus,
-  ],
-  methods: reapMethods,
-  queries: ['scopesToErase', 'connectionsToErase', 'backupsToErase'],
+  operations: [readTenants, readTenant, createTenant, updateTenant, setTenantStatus, planTenantStatus],
 });
 
 /** The tenant, where the call may change its status. @throws PlatformError as declared. */

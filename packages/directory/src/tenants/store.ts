@@ -100,6 +100,11 @@ export function requireOpenTenant(db: SqlDatabase, id: string): TenantRow {
   return row;
 }
 
+/** The subject of a reap: until its end the tenant can neither return nor be reaped again. */
+export function reapSubject(tenant: string): string {
+  return `tenant:${tenant}`;
+}
+
 function beginning(q: string): Statement {
   const slug = beginsWith('slug', q.toLowerCase());
   const name = beginsWith('folded_name', foldName(q));

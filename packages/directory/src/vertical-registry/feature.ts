@@ -6,10 +6,16 @@ import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/cha
 import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
 import { defineFeature } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
+import { provisionScope } from '../scopes/operations.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
 import { planPromotion, promoteVersion, readChannels } from './channels.ts';
 import { deployVersion } from './deploy.ts';
-import { deleteInstallBlock, putInstallBlock, readInstallBlock } from './install-blocks.ts';
+import {
+  admittedByRegistry,
+  deleteInstallBlock,
+  putInstallBlock,
+  readInstallBlock,
+} from './install-blocks.ts';
 import { putListing, readListing, requestPublish } from './listing.ts';
 import {
   createVertical,
@@ -119,6 +125,7 @@ export const verticalRegistryFeature = /* @__PURE__ */ defineFeature({
     deleteInstallBlock,
     promoteVersion,
     deployVersion,
+    admittedByRegistry(provisionScope),
     planPromotion,
   ],
   migrations: [registryMigrations],

@@ -25,6 +25,6 @@ export const sweeps: readonly ActName[] = ['backups.expire', 'connections.upkeep
 
 /** Actions of the source that no act here makes, each with the reason. */
 export const notActs: Readonly<Record<string, string>> = {
-  'tenants/reap.ts: tenants.reap':
+  'reap/tenants.ts: tenants.reap':
     'the operation itself, which settles the earlier attempts that it makes immaterial',
 };

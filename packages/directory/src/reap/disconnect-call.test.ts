@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { AdminCall } from '../access/actors.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { LongRun } from '../long-work/effects.ts';
-import { makeReapScopeEffect } from '../scopes/host-admin-reap.ts';
-import { makeReapEffect } from '../tenants/host-admin-reap.ts';
+import { makeReapScopeEffect } from './host-admin-scopes.ts';
+import { makeReapEffect } from './host-admin-tenants.ts';
 
 const CONNECTION = {
   tenant: 'tnt_1',

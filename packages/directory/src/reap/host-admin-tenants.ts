@@ -13,10 +13,10 @@ import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
-import { deleteInVertical } from '../scopes/host-admin-reap.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapFacts, ReapWork, reapMethods, tenantsReap } from './reap.ts';
+import { deleteInVertical } from './host-admin-scopes.ts';
+import type { ReapFacts, ReapWork, reapMethods, tenantsReap } from './tenants.ts';
 
 type Kept = TenantReaped['backups'][number];
 

@@ -25,10 +25,10 @@ import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { effectProblems, params, tag } from '../declarations/scopes.ts';
 import { type CallOf, delegated, longWork, read } from '../lib/handlers.ts';
-import { targetOf } from './operations.ts';
+import { targetOf } from '../scopes/operations.ts';
+import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
+import { scopeSubject } from '../scopes/target.ts';
 import { forgetSnapshot, listSnapshots, requireSnapshot, saveSnapshot } from './snapshot-store.ts';
-import { requireScope, type ScopeRow, scopeOfRow } from './store.ts';
-import { scopeSubject } from './target.ts';
 
 const repeat = 'When it is unknown whether it was done (reason outcome_unknown), make the same call again.';
 

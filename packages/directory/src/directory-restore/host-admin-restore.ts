@@ -3,18 +3,13 @@ import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
+import { type BackupDeps, openBackup, requireStore, verifyBackup } from '../backups/backup-store.ts';
+import type { incomingMethods } from '../backups/imports.ts';
 import { DIRECTORY_KEY } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
-import { type BackupDeps, openBackup, requireStore, verifyBackup } from './backup-store.ts';
-import type { incomingMethods } from './imports.ts';
-import type { directoryRestore, restoreMethods } from './restore-directory.ts';
-import {
-  addressOfBackup,
-  type RestoreDirectoryWork,
-  type StagedTable,
-  unknownBackup,
-} from './restore-directory.ts';
+import type { directoryRestore, restoreMethods } from './operations.ts';
+import { addressOfBackup, type RestoreDirectoryWork, type StagedTable, unknownBackup } from './operations.ts';
 
 const BATCH_ROWS = 500;
 

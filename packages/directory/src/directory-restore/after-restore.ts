@@ -2,17 +2,18 @@
  * Ends a restore of the directory, in its transaction: keeps the credentials of connections, applies the revocations,
  * erases reaped tenants and scopes again, and enqueues the restored entitlements and roles for every scope.
  */
-import { commonSequence } from '../backups/restore-directory.ts';
+
 import { rememberConnections } from '../connections/connection-record.ts';
 import { entitlementProjection } from '../entitlements/projection.ts';
 import { rememberHolders } from '../hostnames/hostname-history.ts';
 import type { LongHandler } from '../lib/handlers.ts';
 import { enqueueChange } from '../projector/outbox.ts';
+import { eraseAgain } from '../reap/erasure.ts';
+import { forgetScope } from '../reap/forget-scope.ts';
 import { reapplyRevocations } from '../revocations/store.ts';
 import { roleProjection } from '../roles/projection.ts';
-import { forgetScope } from '../scopes/forget-scope.ts';
 import { deriveOwners } from '../tokens/store.ts';
-import { eraseAgain } from './erasure.ts';
+import { commonSequence } from './operations.ts';
 
 /** Extends the handler of the restore. */
 export function afterRestore(handler: LongHandler): LongHandler {

@@ -13,6 +13,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { logHead } from '../audit/admin-log.ts';
+import { loadBackup } from '../backups/store.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   type BackupRecord,
@@ -26,7 +27,6 @@ import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget } from '../declarations/records.ts';
 import { longWork } from '../lib/handlers.ts';
 import { listRevocations } from '../revocations/store.ts';
-import { loadBackup } from './store.ts';
 
 const directoryRestorePlan = z
   .object({

@@ -1,4 +1,4 @@
-/** The directory's part in reaping a tenant. The effect outside it: `host-admin-reap.ts`. */
+/** The directory's part in reaping a tenant. The effect outside it: `host-admin-tenants.ts`. */
 import { PlatformError, type ScopeId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
@@ -19,8 +19,8 @@ import { type AuditEntry, type LongEndContext, longWork } from '../lib/handlers.
 import { requireNoWork } from '../long-work/operations.ts';
 import { auditedOperation, loadOperation, loadUnfinished } from '../long-work/store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
+import { reapSubject, requireTenant, type TenantRow, updateTenantStatus } from '../tenants/store.ts';
 import { countErasure, eraseConnection, eraseRest, eraseScope, planErasure } from './erasure.ts';
-import { requireTenant, type TenantRow, updateTenantStatus } from './store.ts';
 
 /** The work of a reap, kept for a restart too. */
 export interface ReapWork {
@@ -44,11 +44,6 @@ export interface StoredCopy {
 
 /** The field of the audit row with the addresses of the backups that stay. */
 const KEPT = 'kept';
-
-/** The subject of a reap: until its end the tenant can neither return nor be reaped again. */
-export function reapSubject(tenant: string): string {
-  return `tenant:${tenant}`;
-}
 
 export const tenantsReap = adminOperation({
   name: 'tenants.reap',

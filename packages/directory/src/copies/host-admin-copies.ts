@@ -15,12 +15,18 @@ import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect } from '../long-work/effects.ts';
+import { scopeRefOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/client.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
-import type { RestoreWork, scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from './copies.ts';
-import { planRestore, planRewind, type RestoreDeps } from './copies-plan.ts';
-import { scopeRefOf } from './target.ts';
+import type {
+  RestoreWork,
+  scopesRestore,
+  scopesRewind,
+  snapshotsDelete,
+  snapshotsTake,
+} from './operations.ts';
+import { planRestore, planRewind, type RestoreDeps } from './plans.ts';
 
 /** The time limit for a whole database. Shorter than the lease of the intent, so that no other call resumes it meanwhile. */
 const COPY_TIMEOUT_MS = 110_000;

@@ -5,7 +5,8 @@
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { type BackupDeps, requireStore } from '../backups/backup-store.ts';
-import { type BackupMethods, backUp, type ScopeBackupWork } from '../backups/operations.ts';
+import { backUp } from '../backups/host-admin-backups.ts';
+import type { BackupMethods, ScopeBackupWork } from '../backups/operations.ts';
 import { disconnectCall } from '../connections/disconnect.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
@@ -14,7 +15,7 @@ import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
 import { askScope } from '../verticals/client.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapScopeFacts, ReapScopeWork, reapScopeMethods, scopesReap } from './status.ts';
+import type { ReapScopeFacts, ReapScopeWork, reapScopeMethods, scopesReap } from './scopes.ts';
 
 /** The time limit for deleting one scope with its history and its attachments. */
 const DELETE_TIMEOUT_MS = 110_000;

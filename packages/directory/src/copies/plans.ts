@@ -13,10 +13,10 @@ import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { planned } from '../lib/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
+import { scopeSubject } from '../scopes/target.ts';
 import { askScope } from '../verticals/client.ts';
-import { requireCopy, requireReachable, scopesRestore, scopesRewind, snapshotsDelete } from './copies.ts';
+import { requireCopy, requireReachable, scopesRestore, scopesRewind, snapshotsDelete } from './operations.ts';
 import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
-import { scopeSubject } from './target.ts';
 
 type RestorePlan = z.input<typeof scopesRestore.plan>;
 type RewindPlan = z.input<typeof scopesRewind.plan>;

@@ -7,8 +7,8 @@
  */
 import type { SqlDatabase } from '@freehold/store';
 import { actsElsewhere, connectionsOfScope, moveConnection } from '../connections/store.ts';
-import { eraseConnection } from '../tenants/erasure.ts';
-import { forgetSnapshots } from './snapshot-store.ts';
+import { forgetSnapshots } from '../copies/snapshot-store.ts';
+import { eraseConnection } from './erasure.ts';
 
 export interface ForgottenConnections {
   /** Erased with their credentials and grants. */

@@ -7,7 +7,7 @@
  */
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 import { REAP_PLAN_NAMES_MAX, type TenantErasure, type TenantReapPlan } from '../declarations/tenants.ts';
-import type { TenantRow } from './store.ts';
+import type { TenantRow } from '../tenants/store.ts';
 
 const PUSH_TOKENS = "tokens WHERE tenant = ? AND kind = 'push' AND revoked_at IS NULL";
 /** The rows of each kind, to count them and to name them in a plan. `?` is the tenant. */
