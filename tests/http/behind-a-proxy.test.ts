@@ -2,6 +2,8 @@
  * The platform behind a proxy that ends TLS: its addresses are the public ones, and only the trusted proxy's headers
  * count.
  */
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
@@ -12,6 +14,8 @@ const caller = new Caller();
 
 beforeAll(async () => {
   place = await newPlace();
+  // The folder is a mounted volume's: every user of the machine may read it.
+  mkdirSync(place.dataDirectory, { mode: 0o755 });
   platform = await startPlatform(place, {
     FREEHOLD_PUBLIC_URL: 'https://apps.example',
     FREEHOLD_TRUSTED_PROXIES: '127.0.0.0/8',
@@ -28,6 +32,33 @@ const through = (path: string, host = 'acme.apps.example') =>
   caller.ask(`${place.url('ignored.localhost')}${path}`, {
     headers: { 'x-forwarded-for': '198.51.100.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': host },
   });
+
+test('pages come over TLS alone, and browsers are told to stay there', async () => {
+  const clear = { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'acme.apps.example' };
+  const ask = (path: string, init: { method?: string; headers?: Record<string, string> } = {}) =>
+    caller.ask(`${place.url('ignored.localhost')}${path}`, {
+      ...init,
+      headers: { ...clear, ...init.headers },
+    });
+  const moved = await ask('/a?b=c');
+  expect([moved.status, moved.headers.get('location')]).toEqual([308, 'https://acme.apps.example/a?b=c']);
+  expect(moved.headers.get('strict-transport-security')).toBeNull();
+  const refused = await ask('/api/customers', { method: 'POST' });
+  expect([refused.status, refused.json()]).toEqual([
+    403,
+    expect.objectContaining({ code: 'forbidden', reason: 'https_required' }),
+  ]);
+  expect((await ask('/readyz', { headers: { 'x-forwarded-host': 'apps.example' } })).status).toBe(200);
+  const page = await through('/');
+  expect([page.status, page.headers.get('strict-transport-security')]).toEqual([200, 'max-age=31536000']);
+});
+
+test('every file of the data directory is for its owner alone', () => {
+  const open = readdirSync(place.dataDirectory, { recursive: true, encoding: 'utf8' })
+    .concat('.')
+    .filter((path) => statSync(join(place.dataDirectory, path)).mode & 0o077);
+  expect(open).toEqual([]);
+});
 
 test('people are sent back to the public address, with cookies for TLS alone', async () => {
   const login = await through('/api/auth/login');
@@ -84,6 +115,14 @@ test('a public address without a trusted proxy is reported to the operator', asy
     /Warning +FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not/,
   );
   expect(platform.output()).not.toContain('FREEHOLD_PUBLIC_URL is set');
+  // Its proxy writes headers that mean nothing here: no browser is redirected in a circle, and the proxy is named.
+  const served = await caller.ask(`${other.url('acme.apps.example')}/`, {
+    headers: { 'x-forwarded-proto': 'https' },
+  });
+  expect(served.status).toBe(200);
+  await expect
+    .poll(() => careless.output())
+    .toContain('The proxy at 127.0.0.1 is not in FREEHOLD_TRUSTED_PROXIES');
   await careless.stop();
   other.remove();
 }, 60_000);

@@ -54,6 +54,15 @@ export const ENGINE_NODE: readonly Mutant[] = [
     killer: inNode(`${src}/lib/guard.test.ts`, 'the authorizer refuses'),
   },
   {
+    id: 'node-files-open-to-others',
+    requirement: null,
+    claim: 'Databases have the mode of the umask.',
+    file: `${src}/lib/private-file.ts`,
+    find: "closeSync(openSync(path, 'a', 0o600))",
+    replace: "closeSync(openSync(path, 'a'))",
+    killer: inNode(`${test}/processes.test.ts`, 'for their owner alone, whatever the umask'),
+  },
+  {
     id: 'node-two-processes',
     requirement: null,
     claim: 'Two engines use one data directory.',

@@ -23,9 +23,10 @@ function reportIncident(
   );
 }
 
-/** The error and its direct cause. Deeper causes are other programs' messages, which may name people. */
+/** The error and its direct cause; of a setting, its sentence alone. Deeper causes are other programs' messages, which may name people. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'a value that is no error was thrown';
+  if (error instanceof SettingsError) return error.message;
   const { cause } = error;
   const behind = cause instanceof Error ? `\ncaused by ${cause.name}: ${cause.message}` : '';
   return `${error.stack ?? error.message}${behind}`;
@@ -96,6 +97,8 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
 ]);
 
 async function main(): Promise<void> {
+  // Also for the files of its child processes, of SQLite and of a restore.
+  process.umask(0o077);
   const settings = parseSettings(process.env);
   const [command, ...args] = process.argv.slice(2);
   if (command === undefined) return start(settings);

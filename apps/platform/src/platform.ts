@@ -26,10 +26,11 @@ import { type PlatformJobs, startJobs } from './jobs/start-jobs.ts';
 import { type OwnAddresses, openAddresses } from './network/addresses.ts';
 import { makeGuardedFetch } from './network/guarded-fetch.ts';
 import { listen } from './network/listener.ts';
+import { makePlainHttp } from './network/plain-http.ts';
 import { makeRouter, type Router } from './network/router.ts';
 import { nameOfArchive } from './settings/archive-settings.ts';
 import { loadProviders } from './settings/providers.ts';
-import type { Settings } from './settings/settings.ts';
+import { type Settings, SettingsError } from './settings/settings.ts';
 import {
   checkArchive,
   isOutboxReadable,
@@ -157,6 +158,14 @@ async function wire(
     trustedProxies: settings.trustedProxies,
     connectionsMax: storage.files.connections,
     fetch: router.fetch,
+    plainHttp: makePlainHttp({
+      publicUrl: settings.publicUrl,
+      originOf: addresses.originOf,
+      onHidden: (peer, detail) => {
+        report(new SettingsError(detail), { kind: 'platform', key: 'http', method: 'plain-http' });
+        feeds.onFailure({ operation: 'network.proxy', subject: peer, reason: 'hidden_scheme', detail });
+      },
+    }),
     onIncident: (error) => feeds.onIncident(error, { kind: 'platform', key: 'http', method: 'fetch' }),
   });
   cleanup.add(() => listener.close());

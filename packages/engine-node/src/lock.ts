@@ -3,16 +3,19 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError } from '@freehold/contracts';
+import { makePrivateFile, makePrivateFolder } from './lib/private-file.ts';
 import { isBusy } from './lib/sqlite-errors.ts';
 
 /**
- * Takes the directory for this process, making it when it is missing. Returns the release function. The lock is
+ * Takes the directory for this process, making it when it is missing, and closes it to other users. Returns the release function. The lock is
  * SQLite's own file lock on a separate file, held by an open exclusive transaction.
  */
 export function lockDirectory(directory: string): () => void {
   let lock: DatabaseSync | undefined;
   try {
     makeDirectory(directory);
+    makePrivateFolder(directory);
+    makePrivateFile(join(directory, 'lock.sqlite'));
     lock = new DatabaseSync(join(directory, 'lock.sqlite'), { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (cause) {

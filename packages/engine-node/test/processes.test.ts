@@ -1,7 +1,7 @@
 /** A data directory as other processes see it, and the remains of a process that was killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -70,4 +70,27 @@ test('a process that is killed while it writes has kept every call that it ackno
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   }
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
+});
+
+test('files and folders are for their owner alone, whatever the umask and the folder that was there', async () => {
+  const dataDirectory = newDirectory();
+  chmodSync(dataDirectory, 0o777);
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
+  const openToOthers = () =>
+    ['.', ...readdirSync(dataDirectory, { recursive: true, encoding: 'utf8' })].filter(
+      (path) => statSync(join(dataDirectory, path)).mode & 0o077,
+    );
+  const write = async (looksAt: () => void): Promise<void> => {
+    const engine = openNodeEngine({ dataDirectory, onIncident });
+    await engine.unit(ledgerUnit, 'a', { create: true }).add();
+    looksAt();
+    await engine.close();
+    looksAt();
+  };
+  await write(() => expect(openToOthers()).toEqual([]));
+  // An installation of before.
+  for (const path of readdirSync(dataDirectory, { recursive: true, encoding: 'utf8' }))
+    if (path.endsWith('.sqlite')) chmodSync(join(dataDirectory, path), 0o644);
+  await write(() => expect(openToOthers()).toEqual([]));
 });

@@ -1,5 +1,7 @@
 /** The stop of the listening socket, under load. */
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type Listener, listen } from './listener.ts';
@@ -54,6 +56,7 @@ function serve(
     host: '127.0.0.1',
     trustedProxies: [],
     fetch,
+    plainHttp: null,
     onIncident: (error) => {
       throw error;
     },
@@ -125,5 +128,25 @@ test('a connection beyond the limit is closed, and another one is taken once the
     )
     .toBe(200);
   second.destroy();
+  await listener.close();
+});
+
+test('a request with two Host lines is refused before anything reads one of them', async () => {
+  let served = 0;
+  const listener = await serve(async () => {
+    served += 1;
+    return new Response('served');
+  });
+  const say = async (hosts: readonly string[]): Promise<string> => {
+    const socket = connect(listener.port, '127.0.0.1');
+    socket.write(`GET / HTTP/1.1\r\n${hosts.join('\r\n')}\r\nconnection: close\r\n\r\n`);
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    await once(socket, 'close');
+    return Buffer.concat(chunks).toString().split('\r\n')[0] ?? '';
+  };
+  expect(await say(['Host: a.test', 'hoST: b.test'])).toBe('HTTP/1.1 400 Bad Request');
+  expect(await say(['Host: a.test', 'Host: a.test'])).toBe('HTTP/1.1 400 Bad Request');
+  expect([await say(['Host: a.test', 'x-host: b.test']), served]).toEqual(['HTTP/1.1 200 OK', 1]);
   await listener.close();
 });

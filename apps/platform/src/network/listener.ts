@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { PlatformError, problemDocument, publicError, toProblem } from '@freehold/contracts';
 import { getRequestListener } from '@hono/node-server';
 import { SettingsError } from '../settings/settings.ts';
+import { HSTS, type PlainHttp } from './plain-http.ts';
 import { makeProxyReader } from './proxies.ts';
 import type { Router } from './router.ts';
 
@@ -29,20 +30,34 @@ export interface ListenOptions {
   readonly trustedProxies: readonly string[];
   /** More connections than this are closed at once: each takes an open file, and databases need some. Default: no limit. */
   readonly connectionsMax?: number;
+  /** Answers requests that came in the clear under a public address that is https; null where it is not. */
+  readonly plainHttp: PlainHttp | null;
   readonly onIncident: (error: unknown) => void;
+}
+
+/** The sides of a connection that hono's adapter hands over. */
+interface Sides {
+  readonly incoming: {
+    readonly socket: { readonly remoteAddress?: string | undefined };
+    readonly rawHeaders: readonly string[];
+  };
+  readonly outgoing: { setHeader(name: string, value: string): unknown };
 }
 
 /** Listens. @throws SettingsError with one sentence when the port or the address is not available. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { port, host, fetch, onIncident } = options;
+  const { port, host, fetch, plainHttp, onIncident } = options;
   const throughProxies = makeProxyReader(options.trustedProxies);
-  const answer = async (
-    request: Request,
-    { incoming }: { readonly incoming: { readonly socket: { readonly remoteAddress?: string | undefined } } },
-  ): Promise<Response> => {
+  const answer = async (request: Request, { incoming, outgoing }: Sides): Promise<Response> => {
     try {
-      const seen = throughProxies(request, incoming.socket.remoteAddress);
-      return await fetch(seen.request, { clientAddress: seen.clientAddress });
+      // The URL is of the first line, and a proxy may have judged the second (RFC 9112, section 3.2).
+      if (hasSecondHost(incoming.rawHeaders)) return problemDocument(unreadableRequest());
+      const peer = incoming.socket.remoteAddress;
+      const seen = throughProxies(request, peer);
+      if (plainHttp?.isStrict(seen)) outgoing.setHeader('strict-transport-security', HSTS);
+      return (
+        plainHttp?.answer(seen, peer) ?? (await fetch(seen.request, { clientAddress: seen.clientAddress }))
+      );
     } catch (error) {
       onIncident(error);
       return problemDocument(publicError(error));
@@ -131,6 +146,16 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
     `content-length: ${Buffer.byteLength(body)}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** @param raw names and values in turn. */
+function hasSecondHost(raw: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
 }
 
 function headersTooLarge(): PlatformError {

@@ -27,12 +27,13 @@ describe('a direct sender', () => {
 
   test('without an address is unknown', () => {
     const asked = request(forwarded);
-    expect(read(asked, undefined)).toEqual({ request: asked, clientAddress: null });
+    expect(read(asked, undefined)).toMatchObject({ request: asked, clientAddress: null });
   });
 
   test('is no trusted proxy when none is configured, not on this machine either', () => {
     const asked = request(forwarded);
-    expect(makeProxyReader([])(asked, '127.0.0.1')).toEqual({ request: asked, clientAddress: '127.0.0.1' });
+    const seen = makeProxyReader([])(asked, '127.0.0.1');
+    expect(seen).toMatchObject({ request: asked, clientAddress: '127.0.0.1' });
   });
 });
 
@@ -100,5 +101,20 @@ describe('a sender through a trusted proxy', () => {
     expect(seen.method).toBe('POST');
     expect(seen.headers.get('content-type')).toBe('application/json');
     expect(await seen.json()).toEqual({ a: 1 });
+  });
+});
+
+describe('whether the sender used TLS', () => {
+  test.each([
+    ['10.0.0.1', { 'x-forwarded-proto': 'https' }, true, null],
+    ['10.0.0.1', { 'x-forwarded-proto': 'http' }, false, null],
+    ['10.0.0.1', { 'x-forwarded-proto': 'https, http' }, false, null],
+    ['10.0.0.1', {}, null, 'not_said'],
+    ['203.0.113.9', {}, false, null],
+    ['203.0.113.9', { 'x-forwarded-proto': 'https' }, null, 'not_trusted'],
+    ['203.0.113.9', { via: '1.1 balancer' }, null, 'not_trusted'],
+    ['203.0.113.9', { 'sec-fetch-mode': 'navigate' }, null, 'not_trusted'],
+  ])('from %s with %j: %s, %s', (peer, headers, isSecure, hidden) => {
+    expect(read(request(headers), peer)).toMatchObject({ isSecure, hidden });
   });
 });

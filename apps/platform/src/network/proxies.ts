@@ -11,6 +11,10 @@ export interface Seen {
   readonly request: Request;
   /** The network address of the sender; null when no trusted hop names it. */
   readonly clientAddress: string | null;
+  /** Whether the sender used TLS; null where a proxy that is not trusted, or says nothing, hides it. */
+  readonly isSecure: boolean | null;
+  /** The reason for a null above; null otherwise. */
+  readonly hidden: 'not_trusted' | 'not_said' | null;
 }
 
 /** @param peer the address at the other end of the connection. */
@@ -21,10 +25,22 @@ export function makeProxyReader(trusted: readonly string[]): ProxyReader {
   const isTrusted = trusted.length === 0 ? null : makeAddressList(trusted);
   return (request, peer) => {
     const address = plainAddress(peer);
-    if (address === null || !isTrusted?.(address)) return { request, clientAddress: address };
+    if (address === null || !isTrusted?.(address)) {
+      const isHidden = cameThroughProxy(request.headers);
+      return {
+        request,
+        clientAddress: address,
+        isSecure: isHidden ? null : false,
+        hidden: isHidden ? 'not_trusted' : null,
+      };
+    }
+    const protocol = nearest(request.headers.get('x-forwarded-proto'));
+    const isSaid = protocol === 'http' || protocol === 'https';
     return {
       request: withForwardedUrl(request),
       clientAddress: readClient(request.headers.get('x-forwarded-for'), isTrusted),
+      isSecure: isSaid ? protocol === 'https' : null,
+      hidden: isSaid ? null : 'not_said',
     };
   };
 }
@@ -60,6 +76,23 @@ function withoutPort(hop: string): string {
   const [, bracketed, plain] = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/.exec(hop) ?? [];
   return bracketed ?? plain ?? hop;
 }
+
+/**
+ * Whether a proxy that is not trusted passed this request on. A browser sends `Sec-Fetch-*` over TLS alone (and to this
+ * machine), so that it gives a proxy away which writes no header at all.
+ */
+function cameThroughProxy(headers: Headers): boolean {
+  return PROXY_HEADERS.some((name) => headers.has(name));
+}
+
+const PROXY_HEADERS = [
+  'x-forwarded-proto',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'forwarded',
+  'via',
+  'sec-fetch-mode',
+];
 
 function withForwardedUrl(request: Request): Request {
   const protocol = nearest(request.headers.get('x-forwarded-proto'));

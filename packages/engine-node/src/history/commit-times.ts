@@ -36,7 +36,9 @@ export function readCommitTimes(history: string): KnownTimes {
 }
 
 export function appendCommitTimes(history: string, salt: string, times: readonly CommitTime[]): void {
-  appendFileSync(timesPath(history), times.map(({ frame, atMs }) => `${salt} ${frame} ${atMs}\n`).join(''));
+  appendFileSync(timesPath(history), times.map(({ frame, atMs }) => `${salt} ${frame} ${atMs}\n`).join(''), {
+    mode: 0o600,
+  });
 }
 
 /** Deletes the times: everything in the log is in a segment. */
@@ -48,7 +50,7 @@ export function dropCommitTimes(history: string): void {
  * Notes size and time of the closed database file, so that the next opening sees whether another process wrote to it.
  */
 export function noteClosed(history: string, database: string): void {
-  writeFileSync(timesPath(history), `${closedLine(database)}\n`);
+  writeFileSync(timesPath(history), `${closedLine(database)}\n`, { mode: 0o600 });
 }
 
 /** Returns the line of {@link noteClosed}. */

@@ -13,6 +13,7 @@ import {
   TransactionLost,
 } from '@freehold/store';
 import { isRefused } from './guard.ts';
+import { makePrivateFile } from './private-file.ts';
 import { isNotAuthorized, isStorageFailure } from './sqlite-errors.ts';
 
 /** The number of prepared statements that one view of a database caches; the least recently used is dropped first. */
@@ -70,6 +71,7 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024;
  * @throws the SQLite error of a file that is not a database or cannot be opened.
  */
 export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}): NodeDatabase {
+  if (path !== ':memory:') makePrivateFile(path);
   const connection = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: BUSY_TIMEOUT_MS });
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF');

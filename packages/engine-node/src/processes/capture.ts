@@ -32,7 +32,7 @@ export async function capture({ database, wal, walBytes, frames, to }: CaptureRe
 
 async function copyBeginning(from: string, to: string, bytes: number): Promise<void> {
   const source = await open(from, 'r');
-  const target = await open(to, 'wx');
+  const target = await open(to, 'wx', 0o600);
   try {
     const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, bytes));
     for (let at = 0; at < bytes; ) {

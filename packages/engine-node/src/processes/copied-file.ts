@@ -26,7 +26,7 @@ export async function compressFile(
     raw.stream,
     createZstdCompress(),
     stored.stream,
-    createWriteStream(to, { flags: 'wx' }),
+    createWriteStream(to, { flags: 'wx', mode: 0o600 }),
   );
   await syncClosed(to);
   return { raw: raw.counted(), stored: stored.counted() };
@@ -44,7 +44,7 @@ export async function expandFile(
     stored.stream,
     createZstdDecompress(),
     raw.stream,
-    createWriteStream(to, { flags: 'wx' }),
+    createWriteStream(to, { flags: 'wx', mode: 0o600 }),
   );
   return { raw: raw.counted(), stored: stored.counted() };
 }
