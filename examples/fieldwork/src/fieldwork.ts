@@ -10,7 +10,7 @@ import {
   problemResponse,
 } from '@freehold/vertical-host';
 import { Hono } from 'hono';
-import { manifest, type RoleKey } from './lib/manifest.ts';
+import { manifest } from './lib/manifest.ts';
 import { mountAttachments } from './server/attachment-routes.ts';
 import {
   directoryOf,
@@ -27,6 +27,7 @@ import type { FieldworkDeps, FieldworkEnv, Services } from './server/env.ts';
 import { mountErasure } from './server/erasure-routes.ts';
 import { mountLogs } from './server/log-routes.ts';
 import { INVITABLE_ROLES, mountMembers } from './server/member-routes.ts';
+import { mayInvite } from './server/memberships.ts';
 import { mountOwner } from './server/owner-routes.ts';
 import { platformSurface } from './server/platform-hooks.ts';
 import { mountPublic } from './server/public-routes.ts';
@@ -105,10 +106,7 @@ function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {
     scope: (c) => ({ tenantId: requireNode(c).tenant, scopeId: requireNode(c).scope }),
     requireAdmin: (c) => requirePermission(services, c, 'member.manage'),
     roles: INVITABLE_ROLES,
-    mayInvite: async (c, principal, role) => {
-      const { permissions } = await scopeOf(services, c).holdings({ principal });
-      return manifest.roles[role as RoleKey].permissions.every((each) => permissions.includes(each));
-    },
+    mayInvite: (c, principal, role) => mayInvite(scopeOf(services, c), principal, role),
     directory: (c) => directoryOf(services, c),
     provider: async (c) => (await services.signIn(c)).provider,
     assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),

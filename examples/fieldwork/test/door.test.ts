@@ -339,10 +339,12 @@ describe('the team', () => {
   test('always keeps the holder of the owner seat, and no member changes themselves', async () => {
     const ada = await fixture.signedIn(fixture.pipes, 'ada');
     const { principal: adas } = await ada.get<{ principal: string }>('/api/me');
+    const only = { code: 'conflict', reason: 'last_owner' };
+    expect(await ada.refused('POST', `/api/members/${adas}/remove`, {})).toMatchObject(only);
     const { member: ben, principal: bens } = await joinTeam(fixture, ada, fixture.pipes, 'ben', 'owner');
     for (const [who, whom, reason] of [
-      [ben, adas, 'last_owner'],
-      [ada, adas, 'last_owner'],
+      [ben, adas, 'owner_seat_held'],
+      [ada, adas, 'owner_seat_held'],
       [ben, bens, 'own_membership'],
     ] as const) {
       expect(await who.refused('POST', `/api/members/${whom}/remove`, {})).toMatchObject({

@@ -46,6 +46,12 @@ export type {
   VerifiedSubject,
   VerifyingAuthProvider,
 } from './lib/subject.ts';
+export {
+  type MemberChange,
+  type MembershipParts,
+  type MembershipScope,
+  makeMemberships,
+} from './memberships/memberships.ts';
 export type { Member, NamedPrincipal } from './people/operations.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';

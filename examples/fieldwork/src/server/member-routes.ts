@@ -5,7 +5,7 @@ import type { Hono } from 'hono';
 import { manifest, type RoleKey } from '../lib/manifest.ts';
 import { directoryOf, requireNode, requirePermission, scopeOf } from './caller.ts';
 import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
-import { loadMembers } from './people.ts';
+import { membershipsOf } from './memberships.ts';
 import { mountRoutes, readBody, readPage } from './routes.ts';
 import { changeRoleBody, type MemberRecord, noBody } from './wire.ts';
 
@@ -44,46 +44,21 @@ async function changeRole(services: Services, c: FieldworkContext): Promise<Resp
   const by = await requirePermission(services, c, 'member.manage');
   const { role } = await readBody(c, changeRoleBody);
   if (!Object.hasOwn(manifest.roles, role)) throw unknownRole();
-  const principal = await requireChangeable(services, c, by);
-  const scope = scopeOf(services, c);
-  await scope.setRoles({ principal, roles: [role], by });
+  const principal = addressedMember(c);
+  await membershipsOf(services, requireNode(c)).changeRoles({ principal, roles: [role], by });
   return c.json({ principal, role });
 }
 
 async function removeMember(services: Services, c: FieldworkContext): Promise<Response> {
   const by = await requirePermission(services, c, 'member.manage');
   await readBody(c, noBody);
-  const principal = await requireChangeable(services, c, by);
-  const scope = scopeOf(services, c);
-  // Rights first: if the rest fails, a repeated call finds the member still here and finishes.
-  await scope.setRoles({ principal, roles: [], by });
-  await directoryOf(services, c).removeMember({ scopeId: requireNode(c).scope, principal, by });
+  const principal = addressedMember(c);
+  await membershipsOf(services, requireNode(c)).remove({ principal, by });
   return c.json({ principal });
 }
 
-/** The member of an address. @throws PlatformError for an unknown member, and for one that cannot be changed. */
-async function requireChangeable(
-  services: Services,
-  c: FieldworkContext,
-  by: PrincipalId,
-): Promise<PrincipalId> {
-  const principal = parseInput('The address', principalId, c.req.param('principal'));
-  const member = (await loadMembers(services, c)).get(principal);
-  if (!member)
-    throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
-  if (member.owner)
-    throw new PlatformError(
-      'conflict',
-      'The owner stays the owner: otherwise the business would have none.',
-      {
-        reason: 'last_owner',
-      },
-    );
-  if (principal === by)
-    throw new PlatformError('conflict', 'You cannot change your own membership. Ask another owner.', {
-      reason: 'own_membership',
-    });
-  return principal;
+function addressedMember(c: FieldworkContext): PrincipalId {
+  return parseInput('The address', principalId, c.req.param('principal'));
 }
 
 /** The roles that a member may be given, or invited at. */

@@ -1,32 +1,8 @@
 /** The names behind principals, as the tenant's identity directory knows them now. */
 
-import type { Member } from '@freehold/auth';
 import { manifest } from '../lib/manifest.ts';
 import { directoryOf, requireNode } from './caller.ts';
 import type { FieldworkContext, Services } from './env.ts';
-
-const PAGE = 200;
-
-/** Every member of a request's scope, by principal. A business of this kind has a few dozen. */
-export async function loadMembers(
-  services: Services,
-  c: FieldworkContext,
-): Promise<ReadonlyMap<string, Member>> {
-  const directory = directoryOf(services, c);
-  const scopeId = requireNode(c).scope;
-  const members = new Map<string, Member>();
-  let cursor: string | null = null;
-  do {
-    const page = await directory.listMembers({
-      scopeId,
-      limit: PAGE,
-      ...(cursor === null ? {} : { cursor }),
-    });
-    for (const member of page.items) members.set(member.principal, member);
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  return members;
-}
 
 /** The number of principals that the directory names at a time. */
 const NAMES_MAX = 200;

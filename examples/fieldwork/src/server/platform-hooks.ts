@@ -5,6 +5,7 @@ import { RETENTION_SETTING, type ScopeHost } from '@freehold/kernel';
 import type { PlatformSurfaceDeps } from '@freehold/vertical-host';
 import { manifest } from '../lib/manifest.ts';
 import type { Bindings, Services } from './env.ts';
+import { membershipsOf } from './memberships.ts';
 
 /** The dependencies of `mountPlatformSurface`, every hook included. */
 export function platformSurface({
@@ -75,6 +76,9 @@ export function platformSurface({
       const choice = JSON.stringify({ mode: 'oidc', ...defaultIdentity });
       await tenant.putConfig({ scopeId, config: { [IDENTITY_CHOICE_KEY]: choice } });
     },
+
+    settleInvites: ({ request: { tenantId, scopeId } }) =>
+      membershipsOf({ host, directory }, { tenant: tenantId, scope: scopeId }).settleInvites(),
 
     // The directory is the tenant's and stays: with its other instances, and with people who have accounts.
     onDeleteScope: async ({ request: { tenantId, scopeId } }) => {

@@ -302,7 +302,7 @@ export interface AccountOperations {
   /**
    * Removes an account with all its credentials, and ends its sessions, for its holder or for an admin. The tenant's
    * record of the person and their membership stays: `removeMember` removes that.
-   * @throws PlatformError `conflict`, reason `last_owner`, for the holder of an owner seat.
+   * @throws PlatformError `conflict`, reason `owner_seat_held`, for the holder of an owner seat.
    */
   deleteAccount(
     input: Holder | { readonly scopeId?: string; readonly userId: string; readonly by: string },

@@ -208,7 +208,7 @@ describe('deleting an account', () => {
     const subject = { issuer: directoryIssuer(TENANT_A), sub: userId, email: ADA, name: 'Ada' };
     await directory.setPendingOwner({ scopeId: SCOPE });
     await directory.resolvePrincipal({ scopeId: SCOPE, subject });
-    const last = { code: 'conflict', reason: 'last_owner' };
+    const last = { code: 'conflict', reason: 'owner_seat_held' };
     expect(await refusal(directory.deleteAccount(holder()))).toEqual(last);
     expect(await refusal(directory.deleteAccount({ userId, by: 'prn_1' }))).toEqual(last);
     expect(await refusal(directory.deleteAccount({ userId: 'usr_nobody', by: 'prn_1' }))).toEqual({

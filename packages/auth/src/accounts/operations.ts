@@ -84,7 +84,11 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
       const isOwn = 'session' in input;
       const { email } = isOwn ? requireHolder(unit, input) : requireAccount(unit, userId);
       if (holdsOwnerSeat(unit.db, subjectOf(unit, userId)))
-        throw refusal('conflict', 'last_owner', 'The owner cannot be removed: no owner would be left.');
+        throw refusal(
+          'conflict',
+          'owner_seat_held',
+          'This account holds the owner seat of an instance. Hand the seat over first.',
+        );
       endAllOf(unit, userId);
       deleteAccountRows(unit.db, userId);
       forgetAttempts(unit, passwordCounters(email, {}));

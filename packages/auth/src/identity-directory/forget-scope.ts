@@ -58,6 +58,7 @@ const SCOPE_TABLES = [
   'former_members',
   'seats',
   'invites',
+  'leftover_roles',
   'sessions',
   'config',
   'config_versions',

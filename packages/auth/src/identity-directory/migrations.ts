@@ -339,4 +339,26 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'recoveries',
     sql: 'ALTER TABLE seats ADD COLUMN recovery_principal TEXT;',
   },
+  // Principals that stand for no person any more, until their roles are taken in the scope, which is another unit. Those
+  // from before are taken once more, since an interruption may have left some. Invites of former members end.
+  {
+    version: 16,
+    name: 'leftover roles',
+    sql: `CREATE TABLE leftover_roles (
+    scope_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    role TEXT,
+    PRIMARY KEY (scope_id, principal)
+  ) STRICT, WITHOUT ROWID;
+  UPDATE invites SET revoked_at = (SELECT f.until FROM former_members f
+      WHERE f.scope_id = invites.scope_id AND f.principal = invites.created_by)
+    WHERE accepted_at IS NULL AND revoked_at IS NULL AND EXISTS (SELECT 1 FROM former_members f
+      WHERE f.scope_id = invites.scope_id AND f.principal = invites.created_by);
+  INSERT INTO leftover_roles (scope_id, principal, role)
+    SELECT scope_id, principal, role FROM invites WHERE revoked_at IS NOT NULL;
+  INSERT OR IGNORE INTO leftover_roles (scope_id, principal)
+    SELECT f.scope_id, f.principal FROM former_members f
+    WHERE NOT EXISTS (SELECT 1 FROM bindings b WHERE b.scope_id = f.scope_id AND b.principal = f.principal);
+  CREATE INDEX invites_pending ON invites (scope_id, created_by) WHERE accepted_at IS NULL AND revoked_at IS NULL;`,
+  },
 ];

@@ -82,6 +82,8 @@ test('a declared query writes nothing, for any state', () => {
     findPrincipal: { scopeId: SCOPE, subject, session },
     namePrincipals: { scopeId: SCOPE, principals: [principal, invitee] },
     showInvite: { token },
+    inviteTerms: { token },
+    findMember: { scopeId: SCOPE, principal },
     sessionState: { subject, session },
     listSessions: subject,
   };

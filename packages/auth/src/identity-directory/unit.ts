@@ -17,6 +17,7 @@ import { makeEventOperations } from '../events/operations.ts';
 import { newestEventId } from '../events/store.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { makeSecretKeeper } from '../lib/secret-keeper.ts';
+import { makeMembershipOperations } from '../memberships/operations.ts';
 import { makePeopleOperations } from '../people/operations.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
@@ -51,6 +52,7 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
     migrations: [{ name: 'identity', migrations: MIGRATIONS }],
     queries: [
       'findPrincipal',
+      'findMember',
       'listMembers',
       'namePrincipals',
       'newPrincipal',
@@ -58,6 +60,9 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
       'needsSetup',
       'listInvites',
       'showInvite',
+      'inviteTerms',
+      'pendingInvites',
+      'leftoverRoles',
       'sessionState',
       'listSessions',
       'getConfig',
@@ -88,6 +93,7 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makeSeatOperations(unit),
     ...makeRecoveryOperations(unit),
     ...makeInviteOperations(unit),
+    ...makeMembershipOperations(unit),
     ...makeConfigOperations(unit, keeper, configVersion),
     ...makeSessionOperations(unit, (subject) => voidPendingFlows(unit, subject)),
     ...makeEventOperations(unit),

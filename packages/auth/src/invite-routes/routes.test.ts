@@ -364,6 +364,56 @@ describe('POST /api/accept-invite', () => {
     expect((await app.directory.showInvite({ token })).state).toBe('pending');
   });
 
+  test('A-34: the inviter’s right is judged again, by their present rights: a link made before opens nothing', async () => {
+    let may: (principal: string, role: string) => boolean = () => true;
+    const app = await openApp({ mayInvite: (_c, inviter, role) => may(inviter, role) });
+    const { token, invite: made } = await invite(app);
+    const asked: string[] = [];
+    may = (principal, role) => {
+      asked.push(`${principal} ${role}`);
+      return false;
+    };
+    app.as = person('bob');
+    for (const reason of ['inviter_lost_right', 'invite_revoked']) {
+      const response = await app.post('/api/accept-invite', { token });
+      if (reason === 'inviter_lost_right') {
+        expect(response.status).toBe(409);
+        expect(await problem(response)).toMatchObject({ code: 'invalid_transition', reason });
+      } else expect(app.thrown.at(-1)).toMatchObject({ reason });
+    }
+    expect(asked).toEqual([`${app.owner} member`]);
+    expect([...app.grants]).toEqual([]);
+    expect(app.journal.at(-1)).toBe('revoke member by platform');
+    expect((await app.directory.listInvites({ scopeId: SCOPE })).items).toMatchObject([
+      { principal: made.principal, state: 'revoked' },
+    ]);
+    const { items } = await app.directory.listIdentityEvents({ scopeId: SCOPE });
+    expect(items[1]).toMatchObject({
+      type: 'invite_revoked',
+      actor: null,
+      detail: { reason: 'inviter_lost_right' },
+    });
+  });
+
+  test('A-34: when the inviter’s right cannot be read, no invite is accepted and none ends', async () => {
+    const failure = new Error('the kernel is away');
+    let broken = false;
+    const app = await openApp({
+      mayInvite: () => {
+        if (broken) throw failure;
+        return true;
+      },
+    });
+    const { token } = await invite(app);
+    broken = true;
+    app.as = person('bob');
+    await app.post('/api/accept-invite', { token });
+    expect(app.thrown.at(-1)).toBe(failure);
+    expect((await app.directory.showInvite({ token })).state).toBe('pending');
+    broken = false;
+    expect((await app.post('/api/accept-invite', { token })).status).toBe(200);
+  });
+
   test('A-38: a provider that fails and a directory that refuses pass through untouched', async () => {
     const failure = new Error('the issuer is down');
     const broken = await openApp({ provider: () => ({ resolve: () => Promise.reject(failure) }) });
@@ -451,5 +501,9 @@ function pick({ directory }: TestApp) {
     showInvite: directory.showInvite,
     revokeInvite: directory.revokeInvite,
     claimInvite: directory.claimInvite,
+    inviteTerms: directory.inviteTerms,
+    withdrawInvites: directory.withdrawInvites,
+    leftoverRoles: directory.leftoverRoles,
+    leftoverRolesTaken: directory.leftoverRolesTaken,
   };
 }

@@ -10,10 +10,11 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { z } from 'zod';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
-import type { EmailMatch } from '../invites/operations.ts';
+import { type EmailMatch, inviterLostRight } from '../invites/operations.ts';
 import { problemAnswer } from '../lib/answers.ts';
 import { refusal } from '../lib/refusals.ts';
 import type { VerifyingAuthProvider } from '../lib/subject.ts';
+import { takeLeftoverRoles } from '../memberships/settle-invites.ts';
 import {
   acceptInviteBody,
   createInviteBody,
@@ -37,7 +38,16 @@ export interface ScopeRoleAssignment extends ScopeRef {
 
 export type InviteDirectory = Pick<
   IdentityDirectory,
-  'newPrincipal' | 'createInvite' | 'listInvites' | 'showInvite' | 'revokeInvite' | 'claimInvite'
+  | 'newPrincipal'
+  | 'createInvite'
+  | 'listInvites'
+  | 'showInvite'
+  | 'revokeInvite'
+  | 'claimInvite'
+  | 'inviteTerms'
+  | 'withdrawInvites'
+  | 'leftoverRoles'
+  | 'leftoverRolesTaken'
 >;
 
 /** Proves the accepting caller. A 401 challenges for an access token only where the provider takes one. */
@@ -51,14 +61,18 @@ export interface InviteRouteDeps<E extends Env = Env> {
   requireAdmin(c: Context<E>, scope: ScopeRef): PrincipalId | Promise<PrincipalId>;
   /** The roles that an invite may have. */
   readonly roles: readonly string[];
-  /** Whether a role is at most the inviter's own. */
+  /**
+   * Whether a principal may invite a person at a role, now: whether they may invite at all, and the role is at most
+   * their own. It is asked when an invite is made, and again when it is accepted: then the request is the invited
+   * person's, so that the answer depends on `inviter` alone.
+   */
   mayInvite(c: Context<E>, inviter: PrincipalId, role: string): boolean | Promise<boolean>;
   directory(c: Context<E>): InviteDirectory | Promise<InviteDirectory>;
   provider(c: Context<E>): InviteProvider | Promise<InviteProvider>;
   /** The host's: grants the role. `by` is the acting admin. */
   assignScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
-  /** The host's: revokes the role. Revoking an absent one succeeds. */
-  revokeScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
+  /** The host's: revokes the role. Revoking an absent one succeeds. `platform`: the inviter lost the right. */
+  revokeScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId | 'platform'): unknown;
   /** The origin at which browsers reach the application. Default: the request's own. */
   origin?(c: Context<E>): string;
   /** The meaning of an invite's e-mail address to this application: the library gates on nothing itself (A-07). */
@@ -150,11 +164,13 @@ async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   // The invite first, so that it is not accepted in between; a retry revokes a grant that stayed behind.
   const { invite } = await directory.revokeInvite({ scopeId, principal, by });
   await deps.revokeScopeRole(c, { tenantId, scopeId, principal, role: invite.role }, by);
+  await directory.leftoverRolesTaken({ scopeId, principals: [principal] });
   return c.json({ invite: toInviteRecord(invite) });
 }
 
 async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
-  const { scopeId } = await deps.scope(c);
+  const scope = await deps.scope(c);
+  const { scopeId } = scope;
   const { token } = await readBody(c, acceptInviteBody);
   const provider = await deps.provider(c);
   const subject = await provider.resolve(c.req.raw.headers);
@@ -169,8 +185,36 @@ async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
     );
   }
   const directory = await deps.directory(c);
+  await requireInviter(c, deps, { scope, directory, token });
   const { principal, role } = await directory.claimInvite({ scopeId, token, subject });
   return c.json({ principal, role });
+}
+
+/**
+ * Requires that the maker of an invite may still make it. Otherwise the invite ends here, with its role: a link that was
+ * made before must not bring back a member who was removed or lowered.
+ */
+async function requireInviter<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  attempt: { readonly scope: ScopeRef; readonly directory: InviteDirectory; readonly token: string },
+): Promise<void> {
+  const { scope, directory, token } = attempt;
+  const { scopeId } = scope;
+  const { principal, inviter, role, state } = await directory.inviteTerms({ scopeId, token });
+  if (state !== 'pending' || inviter === null || (await deps.mayInvite(c, inviter, role))) return;
+  await directory.withdrawInvites({ scopeId, principals: [principal] });
+  await takeLeftoverRoles({
+    directory,
+    scopeId,
+    takeRole: async (leftover) => {
+      if (leftover.role === null) return false;
+      const { principal, role } = leftover;
+      await deps.revokeScopeRole(c, { ...scope, principal, role }, 'platform');
+      return true;
+    },
+  });
+  throw httpProblem(inviterLostRight('invalid_transition'));
 }
 
 /**

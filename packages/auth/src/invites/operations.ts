@@ -12,6 +12,7 @@ import { loadBinding, loadBoundPerson, saveBinding } from '../people/store.ts';
 import {
   type InviteRow,
   insertInvite,
+  isFormerMember,
   isPrincipalTaken,
   loadInvite,
   loadInviteByHash,
@@ -19,6 +20,7 @@ import {
   markInviteAccepted,
   markInviteRevoked,
   replaceInvite,
+  saveLeftoverRole,
 } from './store.ts';
 
 /** Long enough for a holiday week. */
@@ -101,10 +103,11 @@ export function makeInviteOperations(unit: UnitContext) {
     /**
      * Stores an invite for a principal and returns its token, once.
      * @throws PlatformError `conflict`, reason `principal_taken`; `validation_failed`, also for an address without
-     * an `emailMatch`.
+     * an `emailMatch`; `forbidden`, reason `inviter_lost_right`, when its maker was removed meanwhile.
      */
     createInvite(input: CreateInviteInput): { invite: Invite; token: string } {
       const { scopeId, principal, role, createdBy } = input;
+      if (isFormerMember(unit.db, scopeId, createdBy)) throw inviterLostRight('forbidden');
       const made = insertFreshInvite(unit, input);
       recordEvent(unit, 'invite_created', { scopeId, principal, actor: createdBy, detail: { role } });
       return made;
@@ -158,6 +161,7 @@ export function makeInviteOperations(unit: UnitContext) {
         );
       if (row.revokedAtMs !== null) return { invite: toInvite(row, atMs) };
       markInviteRevoked(unit.db, { principal, atMs });
+      saveLeftoverRole(unit.db, { scopeId, principal, role: row.role });
       recordEvent(unit, 'invite_revoked', { scopeId, principal, actor: by });
       return { invite: toInvite({ ...row, revokedAtMs: atMs }, atMs) };
     },
@@ -253,6 +257,15 @@ function judgeAcceptance(attempt: {
   return demandsEmail ? judgeInviteEmail(row.email, subject) : null;
 }
 
+/** The refusal of an invite whose maker may not invite at its role any more. */
+export function inviterLostRight(code: 'forbidden' | 'invalid_transition'): PlatformError {
+  return refusal(
+    code,
+    'inviter_lost_right',
+    'The person who made this invite may not invite people any more. Ask for a new one.',
+  );
+}
+
 /** Without the issuer's word that the address is verified, anyone could register it and take the invite. */
 function judgeInviteEmail(invited: string, subject: AuthSubject): PlatformError | null {
   if (subject.email === null || normalizeEmail(subject.email) !== normalizeEmail(invited))
@@ -270,7 +283,8 @@ function judgeInviteEmail(invited: string, subject: AuthSubject): PlatformError 
   return null;
 }
 
-function requireInvite(unit: UnitContext, input: { token: string; scopeId?: string }): InviteRow {
+/** @throws PlatformError `not_found`, reason `invite_invalid`. */
+export function requireInvite(unit: UnitContext, input: { token: string; scopeId?: string }): InviteRow {
   const row = loadInviteByHash(unit.db, hashToken(input.token));
   if (!row || (input.scopeId !== undefined && row.scopeId !== input.scopeId))
     throw refusal('not_found', 'invite_invalid', 'This invite link is not valid. Ask for a new one.');
@@ -292,7 +306,7 @@ function toAddress({ email, emailMatch }: InviteAddress): Pick<InviteRow, 'email
   return { email: trimmed, emailMatch: stated };
 }
 
-function stateOf(row: InviteRow, nowMs: number): InviteState {
+export function stateOf(row: InviteRow, nowMs: number): InviteState {
   if (row.revokedAtMs !== null) return 'revoked';
   if (row.acceptedAtMs !== null) return 'accepted';
   return nowMs >= row.expiresAtMs ? 'expired' : 'pending';

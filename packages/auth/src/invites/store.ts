@@ -37,6 +37,41 @@ export function loadInvite(db: SqlDatabase, scopeId: string, principal: string):
   return findInScope(db, { scopeId, principal });
 }
 
+/** An invite that waits, with its maker. */
+export type PendingInviteRow = Pick<InviteRow, 'principal' | 'role' | 'createdBy'>;
+
+/** The invites of a scope that can still be accepted; with `createdBy`, those of one maker. */
+export function loadPendingInvites(
+  db: SqlDatabase,
+  of: { scopeId: string; createdBy?: string | undefined },
+): PendingInviteRow[] {
+  return db.all<PendingInviteRow>(
+    PENDING_INVITES_SQL[of.createdBy === undefined ? 'all' : 'ofMaker'],
+    of.scopeId,
+    ...(of.createdBy === undefined ? [] : [of.createdBy]),
+  );
+}
+
+const PENDING = `SELECT principal, role, created_by AS createdBy FROM invites
+  WHERE scope_id = ? AND accepted_at IS NULL AND revoked_at IS NULL`;
+export const PENDING_INVITES_SQL = { all: PENDING, ofMaker: `${PENDING} AND created_by = ?` } as const;
+
+const leftoverRoles = defineTable('leftover_roles', ['scopeId', 'principal'], {
+  scopeId: text(),
+  principal: text(),
+  /** Null: every role. */
+  role: nullable(text()),
+});
+export type LeftoverRoleRow = RowOf<typeof leftoverRoles>;
+
+/** Notes that a principal stands for no person any more, so that its roles in the scope are to be taken. */
+export const saveLeftoverRole = leftoverRoles.saving('role');
+export const deleteLeftoverRole = leftoverRoles.delete;
+
+export function loadLeftoverRoles(db: SqlDatabase, scopeId: string): LeftoverRoleRow[] {
+  return leftoverRoles.all(db, `${leftoverRoles.select} WHERE scope_id = ? ORDER BY principal`, scopeId);
+}
+
 /** Invites of a scope, newest first, older than `before`. */
 export function loadInvites(
   db: SqlDatabase,
@@ -50,6 +85,17 @@ export function loadInvites(
     options.before,
     options.limit,
   );
+}
+
+/** Whether a principal was a member of a scope and is one no more. */
+export function isFormerMember(db: SqlDatabase, scopeId: string, principal: string): boolean {
+  const row = db.get(
+    `SELECT 1 FROM former_members f WHERE f.scope_id = ?1 AND f.principal = ?2
+       AND NOT EXISTS (SELECT 1 FROM bindings b WHERE b.scope_id = ?1 AND b.principal = ?2)`,
+    scopeId,
+    principal,
+  );
+  return row !== undefined;
 }
 
 /** Whether a principal stands for a person or an invite already. */

@@ -367,7 +367,7 @@ describe('members', () => {
   test('the owner cannot be removed, nor can an unknown member', async () => {
     const { directory, owner } = await openOwned();
     const remove = (principal: string) => directory.removeMember({ scopeId: SCOPE, principal, by: owner });
-    expect(await refusal(remove(owner))).toEqual({ code: 'conflict', reason: 'last_owner' });
+    expect(await refusal(remove(owner))).toEqual({ code: 'conflict', reason: 'owner_seat_held' });
     expect(await refusal(remove('prn_nobody'))).toEqual({ code: 'not_found', reason: 'unknown_member' });
   });
 

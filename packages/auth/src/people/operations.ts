@@ -1,18 +1,10 @@
-/** The members of a scope: listed, named and removed (spec 2.6). */
+/** The members of a scope: found, listed and named (spec 2.6). */
 
 import { cutPage, decodeCursor, LIMIT_MAX, type Page, type PrincipalId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { recordEvent, requireLimit } from '../events/operations.ts';
-import { invalid, refusal } from '../lib/refusals.ts';
-import {
-  deleteBinding,
-  holdsSeat,
-  loadBoundPerson,
-  loadMembers,
-  loadNames,
-  type MemberRow,
-  saveFormerMember,
-} from './store.ts';
+import { requireLimit } from '../events/operations.ts';
+import { invalid } from '../lib/refusals.ts';
+import { loadMember, loadMembers, loadNames, type MemberRow } from './store.ts';
 
 export interface Member {
   readonly principal: PrincipalId;
@@ -60,20 +52,10 @@ export function makePeopleOperations(unit: UnitContext) {
       return { items: rows.map((row) => ({ ...row, principal: row.principal as PrincipalId })) };
     },
 
-    /**
-     * Takes a person's principal away: their next request is a non-member's. The kernel revokes the principal's grants.
-     * @throws PlatformError `conflict`, reason `last_owner`; `not_found`, reason `unknown_member`.
-     */
-    removeMember(input: { scopeId: string; principal: string; by: string }): { principal: PrincipalId } {
-      const { scopeId, principal, by } = input;
-      if (holdsSeat(unit.db, scopeId, principal))
-        throw refusal('conflict', 'last_owner', 'The owner cannot be removed: no owner would be left.');
-      const person = loadBoundPerson(unit.db, scopeId, principal);
-      if (!person) throw refusal('not_found', 'unknown_member', 'There is no such member here.');
-      saveFormerMember(unit.db, { scopeId, principal, personId: person.id, untilMs: unit.now() });
-      deleteBinding(unit.db, scopeId, principal);
-      recordEvent(unit, 'member_removed', { scopeId, subject: person, principal, actor: by });
-      return { principal: principal as PrincipalId };
+    /** Returns one member of a scope, or null. A query. */
+    findMember({ scopeId, principal }: { scopeId: string; principal: string }): Member | null {
+      const row = loadMember(unit.db, { scopeId, principal });
+      return row ? toMember(row) : null;
     },
 
     /** Returns a fresh principal id that stands for no person yet. Writes nothing. */

@@ -136,6 +136,19 @@ export function deleteBinding(db: SqlDatabase, scopeId: string, principal: strin
   deleteByPrincipal(db, { scopeId, principal });
 }
 
+const MEMBERS = `SELECT b.principal, p.name, p.email, b.since, s.principal IS NOT NULL AS owner
+     FROM bindings b
+     JOIN people p ON p.id = b.person_id
+     LEFT JOIN seats s ON s.scope_id = b.scope_id AND s.principal = b.principal`;
+
+/** The member with this principal. */
+export function loadMember(
+  db: SqlDatabase,
+  of: { scopeId: string; principal: string },
+): MemberRow | undefined {
+  return db.get<MemberRow>(`${MEMBERS} WHERE b.scope_id = ? AND b.principal = ?`, of.scopeId, of.principal);
+}
+
 /** Members of a scope in the order of their principals, after `after`. */
 export function loadMembers(
   db: SqlDatabase,
@@ -143,11 +156,7 @@ export function loadMembers(
 ): MemberRow[] {
   return db.all<MemberRow>(
     // SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`.
-    `SELECT b.principal, p.name, p.email, b.since, s.principal IS NOT NULL AS owner
-     FROM bindings b
-     JOIN people p ON p.id = b.person_id
-     LEFT JOIN seats s ON s.scope_id = b.scope_id AND s.principal = b.principal
-     WHERE b.scope_id = ? AND b.principal > ? ORDER BY b.principal LIMIT ? + 0`,
+    `${MEMBERS} WHERE b.scope_id = ? AND b.principal > ? ORDER BY b.principal LIMIT ? + 0`,
     options.scopeId,
     options.after,
     options.limit,

@@ -69,6 +69,7 @@ async function provision<Bindings>(
   if (config !== undefined)
     await onConfigure?.({ env, request: { tenantId, scopeId, config }, ownerRoleKey });
   await deps.onProvision?.({ env, request: { ...request, status }, ownerRoleKey });
+  await deps.settleInvites?.({ env, request: { tenantId, scopeId }, ownerRoleKey });
   return { scopeId, status, ownerSeat };
 }
 
@@ -91,7 +92,9 @@ async function reconcile<Bindings>(
   // The platform's roles never replace a role of the vertical's own.
   const roles = { ...platformRoles, ...(request.roles ?? deps.roles) };
   await host.projectRolesLocal({ tenantId, scopeId }, roles);
-  await deps.onReconcile?.({ env, request: { tenantId, scopeId, roles }, ownerRoleKey: deps.ownerRoleKey });
+  const { ownerRoleKey } = deps;
+  await deps.onReconcile?.({ env, request: { tenantId, scopeId, roles }, ownerRoleKey });
+  await deps.settleInvites?.({ env, request: { tenantId, scopeId }, ownerRoleKey });
   return { scopeId, roles: Object.keys(roles).sort(), ...told };
 }
 

@@ -96,6 +96,11 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
     void
   >;
   /**
+   * Called after every provision and every reconciliation of roles: ends the invites of members who lost the right to
+   * make them, and takes the roles that an interruption left (`makeMemberships` of `@freehold/auth`).
+   */
+  readonly settleInvites?: PlatformHook<Bindings, ScopeRef, void>;
+  /**
    * Called while the scope still exists, and again if its deletion was interrupted: removes the vertical's data about
    * it elsewhere.
    */

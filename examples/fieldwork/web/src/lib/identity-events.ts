@@ -85,7 +85,10 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   }),
   invite_accepted: own(({ word }) => `accepted an invite${asRole(word('role'))}.`),
   invite_refused: own(({ word }) => `tried to accept an invite${REFUSALS[word('reason')] ?? ''}.`),
-  invite_revoked: ({ actor }) => ({ who: actor, text: 'took back an invite.' }),
+  invite_revoked: ({ actor, word }) =>
+    word('reason') === 'inviter_lost_right'
+      ? { who: 'An invite', text: 'ended, because the person who made it may not invite any more.' }
+      : { who: actor, text: 'took back an invite.' },
   member_removed: ({ actor, name }) => ({ who: actor, text: `took ${name ?? 'a teammate'} off the team.` }),
 
   signed_in: own(() => 'signed in.'),

@@ -553,7 +553,7 @@ describe('deleting the account', () => {
     await signUp(fixture);
   });
 
-  test('of the owner is refused: no owner would be left', async () => {
+  test('of the holder of the owner seat is refused', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const { account } = await accountOf(fixture, browser);
@@ -561,7 +561,7 @@ describe('deleting the account', () => {
     await fixture.directory.setPendingOwner({ scopeId: SCOPE });
     await fixture.directory.resolvePrincipal({ scopeId: SCOPE, subject });
     const refused = await browser.post(`${SECURITY}/delete`, { email: EMAIL });
-    expect([refused.status, (await refused.text()).includes('no owner would be left')]).toEqual([422, true]);
+    expect([refused.status, (await refused.text()).includes('holds the owner seat')]).toEqual([422, true]);
     expect(await isSignedIn(fixture, browser)).toBe(true);
   });
 });

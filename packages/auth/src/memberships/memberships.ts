@@ -1,0 +1,111 @@
+/**
+ * Changes of members that concern two units: the roles in the scope, the person and the invites in the identity
+ * directory. Rights are taken first, so that an interruption leaves a member without rights and never a stranger with
+ * some; a repeated call finishes.
+ */
+import type { PrincipalId } from '@freehold/contracts';
+import type { IdentityDirectory } from '../identity-directory/unit.ts';
+import { refusal } from '../lib/refusals.ts';
+import { ownerSeatHeld, unknownMember } from './operations.ts';
+import { type InviteSettlement, settleInvites } from './settle-invites.ts';
+
+/** The scope's part: a scope of the kernel has both methods. */
+export interface MembershipScope {
+  /** Sets the roles of a principal at once; without any, direct grants go too. Refuses what `by` may not give or take. */
+  setRoles(change: {
+    readonly principal: PrincipalId;
+    readonly roles: readonly string[];
+    readonly by: PrincipalId | 'platform';
+  }): Promise<unknown>;
+  assignments(input: Record<string, never>): Promise<readonly { principal: PrincipalId; role: string }[]>;
+}
+
+export interface MembershipParts {
+  readonly directory: InviteSettlement['directory'] &
+    Pick<IdentityDirectory, 'findMember' | 'namePrincipals' | 'removeMember'>;
+  readonly scope: MembershipScope;
+  readonly scopeId: string;
+  /** The role of the owner: `ownerRole` of the manifest. */
+  readonly ownerRole: string;
+  readonly mayInvite: InviteSettlement['mayInvite'];
+}
+
+export interface MemberChange {
+  readonly principal: PrincipalId;
+  /** The acting member. The caller has checked that they may manage members. */
+  readonly by: PrincipalId;
+}
+
+/** Returns the changes of the members of one scope. */
+export function makeMemberships(parts: MembershipParts) {
+  const { directory, scope, scopeId, mayInvite } = parts;
+  const settle = (inviter?: PrincipalId): Promise<void> =>
+    settleInvites({
+      directory,
+      scopeId,
+      ...(inviter === undefined ? {} : { inviter }),
+      mayInvite,
+      takeRole: async ({ principal }) => {
+        await scope.setRoles({ principal, roles: [], by: 'platform' });
+        return true;
+      },
+    });
+
+  return {
+    /**
+     * Sets the roles of a member, and ends the invites that they may not make any more.
+     * @throws PlatformError `not_found`, reason `unknown_member`; `conflict`, reason `last_owner` for the holder of the
+     * owner seat while no other member is an owner, else `owner_seat_held`, and `own_membership` for `by` themself; and as
+     * the scope refuses.
+     */
+    async changeRoles({
+      principal,
+      roles,
+      by,
+    }: MemberChange & { readonly roles: readonly string[] }): Promise<void> {
+      await requireChangeable(parts, { principal, by });
+      await scope.setRoles({ principal, roles, by });
+      await settle(principal);
+    },
+
+    /**
+     * Takes a member's roles and membership, and ends their invites.
+     * @throws PlatformError as `changeRoles` does.
+     */
+    async remove({ principal, by }: MemberChange): Promise<void> {
+      await requireChangeable(parts, { principal, by });
+      await scope.setRoles({ principal, roles: [], by });
+      await directory.removeMember({ scopeId, principal, by });
+      await settle(principal);
+    },
+
+    /** Ends the invites of every member who may not make them any more. For the hook `settleInvites`. */
+    settleInvites: (): Promise<void> => settle(),
+  };
+}
+
+async function requireChangeable(parts: MembershipParts, { principal, by }: MemberChange): Promise<void> {
+  const { directory, scopeId } = parts;
+  const member = await directory.findMember({ scopeId, principal });
+  if (!member) throw unknownMember();
+  if (!member.owner) {
+    if (principal !== by) return;
+    throw refusal('conflict', 'own_membership', 'You cannot change your own membership. Ask another owner.');
+  }
+  if (await hasOtherOwner(parts, principal)) throw ownerSeatHeld();
+  throw refusal(
+    'conflict',
+    'last_owner',
+    'This is the only owner: without them the business would have none. Make another member an owner first.',
+  );
+}
+
+/** Whether another member has the role of the owner. An invite that waits is no member. */
+async function hasOtherOwner({ directory, scope, scopeId, ownerRole }: MembershipParts, holder: PrincipalId) {
+  const owners = (await scope.assignments({}))
+    .filter(({ principal, role }) => role === ownerRole && principal !== holder)
+    .map(({ principal }) => principal);
+  // At most as many as can be named at a time: one is enough.
+  const { items } = await directory.namePrincipals({ scopeId, principals: owners.slice(0, 200) });
+  return items.some(({ state }) => state === 'member');
+}
