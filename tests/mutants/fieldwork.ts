@@ -63,11 +63,11 @@ export const FIELDWORK: readonly Mutant[] = [
     id: 'fw-removed-member-keeps-roles',
     requirement: 'A-34',
     claim: 'A removed member keeps their roles.',
-    file: 'packages/auth/src/memberships/memberships.ts',
+    file: 'packages/auth/src/member-changes/memberships.ts',
     find: '      await scope.setRoles({ principal, roles: [], by });\n',
     replace: '',
     killer: inNode(
-      'packages/auth/src/memberships/memberships.test.ts',
+      'packages/auth/src/member-changes/memberships.test.ts',
       'when the acting member may not take',
     ),
   },

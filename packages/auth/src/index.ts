@@ -51,7 +51,7 @@ export {
   type MembershipParts,
   type MembershipScope,
   makeMemberships,
-} from './memberships/memberships.ts';
+} from './member-changes/memberships.ts';
 export type { Member, NamedPrincipal } from './people/operations.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';

@@ -14,7 +14,7 @@ import { type EmailMatch, inviterLostRight } from '../invites/operations.ts';
 import { problemAnswer } from '../lib/answers.ts';
 import { refusal } from '../lib/refusals.ts';
 import type { VerifyingAuthProvider } from '../lib/subject.ts';
-import { takeLeftoverRoles } from '../memberships/settle-invites.ts';
+import { takeLeftoverRoles } from '../member-changes/settle-invites.ts';
 import {
   acceptInviteBody,
   createInviteBody,

@@ -6,7 +6,7 @@
 import type { PrincipalId } from '@freehold/contracts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { refusal } from '../lib/refusals.ts';
-import { ownerSeatHeld, unknownMember } from './operations.ts';
+import { ownerSeatHeld, unknownMember } from '../memberships/operations.ts';
 import { type InviteSettlement, settleInvites } from './settle-invites.ts';
 
 /** The scope's part: a scope of the kernel has both methods. */

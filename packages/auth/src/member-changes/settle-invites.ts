@@ -1,7 +1,7 @@
 /** Brings the invites of a scope in line with the present rights of the members who made them. */
 import type { PrincipalId } from '@freehold/contracts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
-import type { LeftoverRole } from './operations.ts';
+import type { LeftoverRole } from '../memberships/operations.ts';
 
 export interface InviteSettlement {
   readonly directory: Pick<
