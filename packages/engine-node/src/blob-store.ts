@@ -12,6 +12,7 @@ import {
   type BlobStore,
   type StoredBlob,
 } from '@freehold/store';
+import { storageFaultOf, storageProblem } from './lib/storage-faults.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 /** Names of files of uploads in progress. */
@@ -175,6 +176,8 @@ function rethrowUnavailable(error: unknown): never {
 }
 
 function unavailable(cause: unknown): PlatformError {
+  const fault = storageFaultOf(cause);
+  if (fault === 'storage_full' || fault === 'storage_read_only') return storageProblem(fault, cause);
   return new PlatformError('unavailable', 'The attachments are not available right now.', {
     reason: 'blob_store_failed',
     cause,

@@ -180,8 +180,10 @@ describe('the file system', () => {
     }
     expect(digest(path)).toBe(before);
     expect(readdirSync(join(directory, 'ledger'))).toEqual(['damaged.sqlite']);
-    expect(incidents).toHaveLength(2);
-    expect(String(incidents[0]?.error)).toContain('not a database');
+    // Once, however many calls meet it; the operator's text names the file, and the callers' does not.
+    const message = `The database ${path} cannot be read: file is not a database. It was left untouched.`;
+    expect(incidents).toMatchObject([{ error: { message } }]);
+    expect(engine.storageStatus().unreadable).toEqual([{ kind: 'ledger', key: 'damaged', path }]);
   });
 
   test.each([
@@ -233,23 +235,26 @@ test('a commit is in the log of the file system before it is acknowledged, and k
 
 describe('a full disk', () => {
   const fill = 300_000;
-  const unavailable = { code: 'unavailable', reason: 'commit_failed', headers: { 'retry-after': '1' } };
+  const unavailable = { code: 'unavailable', reason: 'storage_full', headers: { 'retry-after': '30' } };
 
   test.each(['add', 'addRegardless', 'addBareRegardless', 'addInstead'] as const)(
     'fails the whole group of the call that met it (%s), keeps nothing of it, and passes',
     async (method) => {
-      const { engine, incidents } = open();
+      const { engine, directory, incidents } = open();
       const unit = engine.unit(ledgerUnit, 'a', create);
       await unit.add();
       await unit.limitPages({ pages: 20 });
       const group = [unit.add(), unit[method]({ bytes: fill }), unit.add()];
       for (const call of group) await expect(call).rejects.toMatchObject(unavailable);
       expect(await unit.ids()).toEqual([1]);
+      await expect(unit.add({ bytes: fill })).rejects.toMatchObject(unavailable);
       expect(incidents).toHaveLength(1);
-      expect(String((incidents.at(-1)?.error as Error | undefined)?.cause)).toContain('full');
+      expect(String(incidents[0]?.error)).toContain(`The disk of the data directory ${directory} is full`);
+      expect(engine.storageStatus().fault?.reason).toBe('storage_full');
       await unit.limitPages({ pages: 10_000 });
       expect(await Promise.all([unit.add(), unit.add({ bytes: fill })])).toEqual([2, 3]);
       expect(await unit.ids()).toEqual([1, 2, 3]);
+      expect(engine.storageStatus().fault).toBeNull();
     },
   );
 

@@ -22,12 +22,14 @@ import { makeInspectors } from './inspect/inspect-unit.ts';
 import { type HistoryDisk, historyDisk } from './lib/durable-file.ts';
 import { fileBudgetOf, openFilesLimit } from './lib/open-files.ts';
 import { shuttingDown } from './lib/shutting-down.ts';
+import type { StorageFault } from './lib/storage-faults.ts';
 import { unitFiles } from './lib/unit-files.ts';
 import { lockDirectory } from './lock.ts';
 import { makeCopyWorkers } from './processes/copy-workers.ts';
 import { makeUnitTools } from './unit-tools.ts';
-import { type AnyUnit, type EngineParts, isWithoutCopies } from './units/engine-parts.ts';
+import { type AnyUnit, type EngineParts, isDerived, isWithoutCopies } from './units/engine-parts.ts';
 import { makeOpenUnits, type OpenUnits } from './units/open-units.ts';
+import { isMonitored, StorageMonitor, type StorageStatus } from './units/storage-monitor.ts';
 import { openSwaps } from './units/swap.ts';
 import { makeUnitAccess } from './units/unit-access.ts';
 
@@ -80,6 +82,10 @@ export interface NodeEngineOptions {
   readonly onIncident: IncidentSink;
   /** Writes the files of the history. For tests of a failing disk. */
   readonly historyDisk?: HistoryDisk;
+  /** Tries to write into the data directory, and returns the fault. For tests of a failing disk. */
+  readonly probeStorage?: (directory: string) => StorageFault | null;
+  /** Receives a derived unit whose damaged file was put aside: it begins empty. It must not throw. */
+  readonly onRenew?: (unit: { readonly kind: string; readonly key: string }) => void;
 }
 
 /** The embedded engine, with the tools of its operator. */
@@ -93,6 +99,8 @@ export interface NodeEngine extends Engine, EngineTools {
    * changed or deleted otherwise. False without an archive; rejects with errors of the archive.
    */
   ownsArchive(): Promise<boolean>;
+  /** Returns what keeps the engine from storing or reading at the moment. May write a small file to find out. */
+  storageStatus(): StorageStatus;
   /** Ships all changes that the archive lacks. Rejects on a failure, which is retried in the background. */
   flushArchive(): Promise<void>;
   /**
@@ -131,11 +139,18 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     workers: makeCopyWorkers(dataDirectory, () => Buffer.from(randomBytes(8)).toString('hex')),
     swaps: orElse(() => openSwaps(dataDirectory), unlock),
     disk: options.historyDisk ?? historyDisk,
+    storage: new StorageMonitor({
+      dataDirectory,
+      now: options.now ?? Date.now,
+      onIncident,
+      ...(options.probeStorage === undefined ? {} : { probe: options.probeStorage }),
+    }),
     logFramesMax: options.logFramesMax ?? LOG_FRAMES_MAX,
     historyOf: makeHistoryOf(options),
     onChange: (files) => shipper?.touch(files),
     wasShipped: (files) => shipper?.wasShipped(files) ?? false,
     onRemove: (files) => shipper?.remove(files),
+    onRenew: ({ kind, key }) => options.onRenew?.({ kind, key }),
   };
   const units = makeOpenUnits(parts, openUnitsMax);
   const shipper = options.archive && startShipper(parts, units, options.archive);
@@ -161,9 +176,21 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     } catch (error) {
       // The operator must learn of a unit that cannot be opened, though its caller gets a public text.
       const isExpected = error instanceof PlatformError && (error.status < 500 || isClosing);
-      if (!isExpected) onIncident(causeOf(error), { kind, key, method });
+      if (!isExpected && !isMonitored(error)) onIncident(causeOf(error), { kind, key, method });
       return Promise.resolve({ ok: false, failure: failureOf(error) });
     }
+  };
+
+  /** A derived unit that a call finds damaged is made anew, once, and the call is made again. */
+  const callDerived = async (
+    definition: AnyUnit,
+    key: string,
+    unitOptions: UnitOptions,
+    what: { readonly method: string; readonly input: unknown },
+  ): Promise<Outcome> => {
+    const outcome = await call(definition, key, unitOptions, what);
+    if (outcome.ok || outcome.failure.reason !== 'unit_unreadable') return outcome;
+    return units.putAside(definition, key) ? call(definition, key, { create: true }, what) : outcome;
   };
 
   const closeAll = async (): Promise<void> => {
@@ -197,11 +224,13 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     unit: (definition, key, unitOptions = {}) => {
       assertUnitKey(key);
       shipper?.know(definition);
-      return makeStub((method, input) => call(definition, key, unitOptions, { method, input }));
+      const way = isDerived(definition) ? callDerived : call;
+      return makeStub((method, input) => way(definition, key, unitOptions, { method, input }));
     },
     tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),
     archiveStatus: () => shipper?.status ?? NO_ARCHIVE,
     ownsArchive: async () => (await shipper?.isOwned()) ?? false,
+    storageStatus: () => parts.storage.status,
     flushArchive: async () => shipper?.flush(),
     archived: async (definition, key) => {
       assertUnitKey(key);

@@ -11,4 +11,6 @@ export type { ArchiveOptions, ArchiveStatus } from './archive/shipper.ts';
 export { makeNodeBlobStore, type NodeBlobStoreOptions } from './blob-store.ts';
 export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engine.ts';
 export { type FileBudget, fileBudgetOf, limitForUnits, openFilesLimit } from './lib/open-files.ts';
+export { type StorageFault, storageFaultOf } from './lib/storage-faults.ts';
 export { lockDirectory as lockDataDirectory } from './lock.ts';
+export { type StorageStatus, UnreadableFile, type UnreadableUnit } from './units/storage-monitor.ts';

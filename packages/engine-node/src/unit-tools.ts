@@ -8,7 +8,9 @@ import { listSnapshots, openSnapshot, removeSnapshot, takeSnapshot } from './cop
 import { inspectUnit } from './inspect/inspect-unit.ts';
 import { Fault } from './lib/fault.ts';
 import { isStorageFailure } from './lib/sqlite-errors.ts';
+import { storageFaultOf } from './lib/storage-faults.ts';
 import type { ProcessPool } from './processes/process-pool.ts';
+import { isMonitored } from './units/storage-monitor.ts';
 import type { UnitAccess } from './units/unit-access.ts';
 
 /** The conditions of a tool: the engine is open, and failures of the disk get their own problem. */
@@ -26,10 +28,10 @@ export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: Too
     try {
       return await work();
     } catch (error) {
-      const failure = told(error);
+      const failure = toldBy(unit, error);
       const isExpected = failure instanceof PlatformError && failure.status < 500;
       const { kind, key } = unit.files;
-      if (!isExpected) unit.parts.onIncident(error, { kind, key, method });
+      if (!isExpected && !isMonitored(failure)) unit.parts.onIncident(error, { kind, key, method });
       throw failure;
     }
   };
@@ -50,14 +52,16 @@ export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: Too
 }
 
 /** Returns the error for the caller. An unexpected error stays as it is. */
-function told(error: unknown): unknown {
+function toldBy({ parts, files }: UnitAccess, error: unknown): unknown {
+  // Only a full disk: other codes may be of the place that a copy is read from.
+  if (storageFaultOf(error) === 'storage_full') return parts.storage.judge(files, error);
   if (error instanceof Fault) {
     const code = error.reason.startsWith('copy_') ? 'validation_failed' : 'unavailable';
     return new PlatformError(code, error.message, { reason: error.reason, cause: error });
   }
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (!isStorageFailure(error) && code !== 'ENOSPC' && code !== 'EIO' && code !== 'EDQUOT') return error;
-  return new PlatformError('unavailable', 'The disk is full or failing. Nothing was changed.', {
+  if (!isStorageFailure(error) && code !== 'EIO') return error;
+  return new PlatformError('unavailable', 'The disk is failing. Nothing was changed.', {
     reason: 'storage_failed',
     cause: error,
   });

@@ -240,7 +240,7 @@ describe('a disk that is full', () => {
     await expect.poll(() => fixture.incidents.length).toBeGreaterThan(0);
     await expect(fixture.tools.bookmarks({ limit: 1 })).rejects.toMatchObject({
       code: 'unavailable',
-      reason: 'storage_failed',
+      reason: 'storage_full',
     });
     expect(filesOf(fixture.dataDirectory, '.fhs')).toEqual([]);
     fixture.disk.fails = null;
@@ -283,7 +283,7 @@ describe('a disk that is full', () => {
     await fixture.unit.add({ note: 'two' });
     const contents = await fixture.unit.contents();
     fixture.disk.fails = diskFull;
-    await expect(fixture.tools.rewind({ bookmark: one })).rejects.toMatchObject({ reason: 'storage_failed' });
+    await expect(fixture.tools.rewind({ bookmark: one })).rejects.toMatchObject({ reason: 'storage_full' });
     expect(await fixture.unit.contents()).toBe(contents);
     fixture.disk.fails = null;
     await fixture.tools.rewind({ bookmark: one });

@@ -34,7 +34,10 @@ export interface UnitHost {
   readonly key: string;
   readonly db: SqlDatabase;
   guarded(options: GuardOptions): SqlDatabase;
-  /** Runs `work` in one transaction and returns when it is durable; throws, with nothing kept, when it is not. */
+  /**
+   * Runs `work` in one transaction and returns when it is durable; throws, with nothing kept, when it is not. A
+   * PlatformError that it throws reaches the callers as it is, and the host has reported it.
+   */
   transact(work: () => void): void;
   /** Runs a task soon, never at once: other callers must have a chance to join the group. */
   schedule(task: () => void): void;
@@ -132,7 +135,7 @@ export function openUnit<M extends UnitMethods>(
       });
     } catch (error) {
       dropCaches();
-      report(error, group.map((each) => each.method).join(','));
+      if (!(error instanceof PlatformError)) report(error, group.map((each) => each.method).join(','));
       return group.map(() => ({ ok: false, failure: failureOf(notKept(error)) }));
     }
     for (const task of commitTasks) runTask('afterCommit', task);
@@ -268,6 +271,7 @@ function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: 
 }
 
 function notKept(cause: unknown): PlatformError {
+  if (cause instanceof PlatformError) return cause;
   return new PlatformError(
     'unavailable',
     'This could not be stored, and nothing of it was kept. Try again.',

@@ -100,8 +100,8 @@ export type Replacing = <T>(swap: () => Promise<T>) => Promise<T>;
  *   unit whose definition says `copies: 'none'`, which can only be removed; `history_off` where an engine could keep
  *   history and was told not to;
  * - `not_found`, `unknown_unit`, for a unit that was never created;
- * - `unavailable`: `history_damaged` or `snapshot_damaged`, naming the file, which is left as it is; `storage_failed` for
- *   a full or failing disk; `busy`.
+ * - `unavailable`: `history_damaged` or `snapshot_damaged`, naming the file, which is left as it is; `storage_full` for a
+ *   full disk and `storage_failed` for a failing one; `busy`.
  * Whatever fails has changed nothing.
  */
 export interface UnitTools {

@@ -14,7 +14,7 @@ import {
 } from '@freehold/store';
 import { isRefused } from './guard.ts';
 import { makePrivateFile } from './private-file.ts';
-import { isNotAuthorized, isStorageFailure } from './sqlite-errors.ts';
+import { isDamaged, isNotAuthorized, isStorageFailure } from './sqlite-errors.ts';
 
 /** The number of prepared statements that one view of a database caches; the least recently used is dropped first. */
 const STATEMENTS_MAX = 256;
@@ -58,6 +58,8 @@ export interface LogState {
 export interface NodeDatabaseOptions {
   /** True leaves the emptying of the log to the caller. Default false. */
   readonly ownLog?: boolean;
+  /** Returns the error for a statement outside of a transaction that met a damaged page. Default: the error itself. */
+  readonly onDamage?: (error: unknown) => unknown;
 }
 
 const LOG_FRAMES_DEFAULT = 1_000;
@@ -70,12 +72,12 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024;
  * @param path the file; it is created when it is missing.
  * @throws the SQLite error of a file that is not a database or cannot be opened.
  */
-export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}): NodeDatabase {
+export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions = {}): NodeDatabase {
   if (path !== ':memory:') makePrivateFile(path);
   const connection = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: BUSY_TIMEOUT_MS });
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF');
-    if (options.ownLog) {
+    if (openOptions.ownLog) {
       connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
       // The first read finds the log of an earlier process.
       connection.prepare('SELECT count(*) FROM sqlite_master').get();
@@ -210,7 +212,8 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
     if (isNotAuthorized(error))
       return new StatementRefused('this statement is not allowed here', { cause: error });
     // After a failing disk nothing is certain, whether SQLite undid the statement or the whole transaction.
-    return depth > 0 && (isStorageFailure(error) || !connection.isTransaction) ? lose(error) : error;
+    if (depth > 0) return isStorageFailure(error) || !connection.isTransaction ? lose(error) : error;
+    return openOptions.onDamage && isDamaged(error) ? openOptions.onDamage(error) : error;
   };
 
   const views = new Map<string, SqlDatabase>();

@@ -1,7 +1,7 @@
 /** The meaning of SQLite's result codes for the engine (SQLite, "Result and Error Codes"). */
 
 /** Returns the primary code: the low eight bits of the code on an error of `node:sqlite`. */
-function primaryCode(error: unknown): number | undefined {
+export function primaryCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code & 0xff : undefined;
 }

@@ -26,6 +26,14 @@ async function answer(tasks: Tasks, { task, input }: Request): Promise<Reply> {
     return { ok: true, value: await run(input) };
   } catch (error) {
     if (error instanceof Fault) return { ok: false, fault: error.reason, message: error.message };
-    return { ok: false, error: error instanceof Error ? (error.stack ?? error.message) : 'failed' };
+    if (!(error instanceof Error)) return { ok: false, error: 'failed' };
+    const { code, errcode } = error as { readonly code?: string; readonly errcode?: number };
+    // The codes of the file system and of SQLite: a full disk is told from other failures by them.
+    return {
+      ok: false,
+      error: error.stack ?? error.message,
+      ...(code && { code }),
+      ...(errcode && { errcode }),
+    };
   }
 }

@@ -17,7 +17,7 @@ export interface Request {
 export type Reply =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly fault: FaultReason; readonly message: string }
-  | { readonly ok: false; readonly error: string };
+  | { readonly ok: false; readonly error: string; readonly code?: string; readonly errcode?: number };
 
 export interface ProcessPoolOptions {
   /** A module that calls `answerRequests`. */
@@ -139,7 +139,11 @@ export function makeProcessPool(options: ProcessPoolOptions): ProcessPool {
 
 function settle(job: Job, reply: Reply): void {
   if (reply.ok) job.resolve(reply.value);
-  else job.reject('fault' in reply ? new Fault(reply.fault, reply.message) : new Error(reply.error));
+  else if ('fault' in reply) job.reject(new Fault(reply.fault, reply.message));
+  else {
+    const { error, code, errcode } = reply;
+    job.reject(Object.assign(new Error(error), code && { code }, errcode && { errcode }));
+  }
 }
 
 /** An idle process must not keep this one alive. */

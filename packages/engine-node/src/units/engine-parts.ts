@@ -4,6 +4,7 @@ import type { HistoryLimits } from '../history/retention.ts';
 import type { HistoryDisk } from '../lib/durable-file.ts';
 import type { UnitFiles } from '../lib/unit-files.ts';
 import type { CopyWorkers } from '../processes/copy-workers.ts';
+import type { StorageMonitor } from './storage-monitor.ts';
 import type { Swaps } from './swap.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the engine moves the calls of every kind of unit; each types its own.
@@ -17,6 +18,8 @@ export interface EngineParts {
   readonly workers: CopyWorkers;
   readonly swaps: Swaps;
   readonly disk: HistoryDisk;
+  /** Notes the faults of writes and of unreadable files. */
+  readonly storage: StorageMonitor;
   /** Above this many frames the log of a unit with a history is emptied. */
   readonly logFramesMax: number;
   /** Returns the limits of a kind's history; null for none. */
@@ -30,6 +33,8 @@ export interface EngineParts {
   readonly wasShipped: (files: UnitFiles) => boolean;
   /** Called for a unit that is about to be removed. */
   readonly onRemove: (files: UnitFiles) => void;
+  /** Called for a damaged derived unit that is made anew. */
+  readonly onRenew: (files: UnitFiles) => void;
 }
 
 export function isWithoutCopies<M extends UnitMethods>(definition: UnitDefinition<M>): boolean {

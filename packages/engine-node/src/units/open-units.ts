@@ -1,5 +1,5 @@
 /** The open units in the order of their use, with a bound on their number, and the opening and closing of each. */
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { openUnit, type RunningUnit, type UnitOptions, unknownUnit } from '@freehold/store';
@@ -12,6 +12,7 @@ import { shuttingDown } from '../lib/shutting-down.ts';
 import { DatabaseGone, isDamaged } from '../lib/sqlite-errors.ts';
 import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
 import { type AnyUnit, type EngineParts, isDerived, isWithoutCopies } from './engine-parts.ts';
+import type { StorageMonitor } from './storage-monitor.ts';
 
 /** The number of units that are closed at once when the engine closes. */
 const CLOSING_MAX = 16;
@@ -44,6 +45,11 @@ export interface OpenUnits {
   fileLocksOf(files: UnitFiles): FileLocks;
   /** Closes a unit that is closable; does nothing when it is not open. */
   close(files: UnitFiles): void;
+  /**
+   * Puts the files of a derived unit aside when they are damaged, so that the next call makes it anew. Returns false
+   * while the unit cannot be closed.
+   */
+  putAside(definition: AnyUnit, key: string): boolean;
   /**
    * Finishes the accepted calls and closes every unit, several at once, each when its files are not locked any more.
    * Rejects with the first failure, when the others are closed.
@@ -87,9 +93,10 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     if (isClosed) throw shuttingDown();
     parts.swaps.finish(files);
     const size = statSync(files.database, { throwIfNoEntry: false })?.size;
-    if (!size && isLost(parts, files, definition)) throw unreadable(files, gone(files));
+    if (!size && isLost(parts, files, definition)) throw parts.storage.unreadable(files, gone(files));
     if (size === undefined && !options.create) throw unknownUnit(definition.kind);
-    const opened = openUnitFiles(parts, { files, definition, fileLocks: fileLocksOf(files) }, options);
+    const opened = openOrRenew(parts, { files, definition, fileLocks: fileLocksOf(files) }, options);
+    parts.storage.opened(files);
     makeRoom();
     use(name, opened);
     return opened;
@@ -113,6 +120,18 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     if (opened === newest) newest = null;
     opened.close();
     if (fileLocks.get(name)?.unused) fileLocks.delete(name);
+  };
+
+  const putDamagedAside = (definition: AnyUnit, key: string): boolean => {
+    const files = unitFiles(parts.dataDirectory, definition.kind, key);
+    // Another caller that met the damage has made it anew.
+    if (!parts.storage.isUnreadable(files)) return true;
+    const opened = open.get(nameOf(files));
+    opened?.unit.drain();
+    if (opened && !opened.closable) return false;
+    close(files);
+    putAside(parts, files);
+    return true;
   };
 
   /** Synchronises the history of units side by side: one after the other, each would wait for the disk by itself. */
@@ -147,6 +166,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     peek: (files) => open.get(nameOf(files)),
     fileLocksOf,
     close,
+    putAside: putDamagedAside,
     closeAll,
   };
 }
@@ -161,19 +181,46 @@ interface UnitOpening {
   readonly fileLocks: FileLocks;
 }
 
+/** Opens a unit. A damaged one that is derived is put aside, and made anew. */
+function openOrRenew(parts: EngineParts, opening: UnitOpening, options: UnitOptions): OpenedUnit {
+  try {
+    return openUnitFiles(parts, opening, options);
+  } catch (error) {
+    const isUnreadable = error instanceof PlatformError && error.reason === 'unit_unreadable';
+    if (!isUnreadable || !isDerived(opening.definition)) throw error;
+    putAside(parts, opening.files);
+    return openUnitFiles(parts, opening, { create: true });
+  }
+}
+
+/** Keeps the damaged files for a person to look at, under a name that says when. */
+function putAside(parts: EngineParts, files: UnitFiles): void {
+  const at = new Date(parts.now()).toISOString().replaceAll(/[-:.]/g, '');
+  for (const path of [files.database, files.wal, files.shm])
+    if (existsSync(path)) renameSync(path, `${path}.damaged-${at}`);
+  parts.onRenew(files);
+}
+
 /**
  * Opens a unit.
- * @throws PlatformError `unavailable`, reason `unit_unreadable`, and what `openUnit` throws.
+ * @throws PlatformError `unavailable`, reason `unit_unreadable` or the fault of the disk, and what `openUnit` throws.
  */
 function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOptions): OpenedUnit {
   const { files, definition, fileLocks } = opening;
   const { now, random, onIncident } = parts;
   const limits = parts.historyOf(definition);
-  if (options.create) attemptOn(files, () => prepareDirectory(files));
-  const loaded = limits && loadHistory(files);
-  const database = attemptOn(files, () => openNodeDatabase(files.database, { ownLog: limits !== null }));
-  const report = (error: unknown): void =>
-    onIncident(error, { kind: files.kind, key: files.key, method: 'history' });
+  const { storage } = parts;
+  if (options.create) attemptOn(storage, files, () => prepareDirectory(files));
+  const loaded = limits && attemptOn(storage, files, () => loadHistory(files));
+  const onDamage = (error: unknown): unknown => storage.judge(files, error);
+  const database = attemptOn(storage, files, () =>
+    openNodeDatabase(files.database, { ownLog: limits !== null, onDamage }),
+  );
+  const report = (error: unknown): void => {
+    // A fault of the disk is reported by the monitor, once.
+    if (storage.judge(files, error) === error)
+      onIncident(error, { kind: files.kind, key: files.key, method: 'history' });
+  };
   let history: UnitHistory | null = null;
   // A history that failed to start must find the log unchanged at the next start.
   let close = limits ? database.closeWithLog : database.close;
@@ -214,7 +261,12 @@ function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOp
         db: database.db,
         guarded: (guard) => database.guarded(guard),
         transact: (work) => {
-          database.transact(work);
+          try {
+            database.transact(work);
+          } catch (error) {
+            throw storage.judge(files, error);
+          }
+          storage.wrote(files);
           // A failure of the history does not undo the commit.
           try {
             afterCommit();
@@ -250,7 +302,7 @@ function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOp
     };
   } catch (error) {
     close();
-    throw isDamaged(error) ? unreadable(files, error) : error;
+    throw isDamaged(error) ? storage.unreadable(files, error) : storage.judge(files, error);
   }
 }
 
@@ -284,11 +336,13 @@ function prepareDirectory(files: UnitFiles): void {
     rmSync(path, { recursive: true, force: true });
 }
 
-function attemptOn<T>(files: UnitFiles, work: () => T): T {
+/** An error that no fault of the disk explains means that the file is not a database. */
+function attemptOn<T>(storage: StorageMonitor, files: UnitFiles, work: () => T): T {
   try {
     return work();
-  } catch (cause) {
-    throw unreadable(files, cause);
+  } catch (error) {
+    const judged = isDamaged(error) ? error : storage.judge(files, error);
+    throw judged === error ? storage.unreadable(files, error) : judged;
   }
 }
 
@@ -300,12 +354,4 @@ function isLost(parts: EngineParts, files: UnitFiles, definition: AnyUnit): bool
 
 function gone({ database }: UnitFiles): DatabaseGone {
   return new DatabaseGone(`${database} is gone or empty, and its history or its copy in the archive is not`);
-}
-
-function unreadable({ kind }: UnitFiles, cause: unknown): PlatformError {
-  return new PlatformError(
-    'unavailable',
-    `The database of this ${kind} cannot be opened. It was left untouched.`,
-    { reason: 'unit_unreadable', cause },
-  );
 }
