@@ -1,7 +1,7 @@
 /** One issuer in this process: its metadata and keys, cached, and the verification of its JWTs. */
-import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { discoverIssuer, type IssuerMetadata, type SigningAlgorithm } from './discovery.ts';
-import { makeKeySet } from './jwks.ts';
+import { makeKeySet, type UseKeys } from './jwks.ts';
 import { makeCachedDocument } from './lib/cached-document.ts';
 import { type Deadline, type FetchLike, makePeerFetch } from './lib/peer-fetch.ts';
 
@@ -61,11 +61,11 @@ export function makeIssuer(options: IssuerOptions): Issuer {
     ...shared,
     load: () => discoverIssuer({ issuer: options.url, allowInsecure: options.allowInsecure === true, fetch }),
   });
-  let keySet: { readonly url: string; readonly resolve: JWTVerifyGetKey } | undefined;
+  let keySet: { readonly url: string; readonly use: UseKeys } | undefined;
 
-  function keySetAt(url: string): JWTVerifyGetKey {
-    if (keySet?.url !== url) keySet = { url, resolve: makeKeySet({ ...shared, url, fetch }) };
-    return keySet.resolve;
+  function keysAt(url: string): UseKeys {
+    if (keySet?.url !== url) keySet = { url, use: makeKeySet({ ...shared, url, fetch }) };
+    return keySet.use;
   }
 
   return {
@@ -76,7 +76,7 @@ export function makeIssuer(options: IssuerOptions): Issuer {
       const nowMs = options.now();
       // Every comparison with NaN is false, and a token would never expire.
       if (!Number.isFinite(nowMs)) throw new TypeError('The clock must answer milliseconds since the epoch.');
-      const { payload } = await jwtVerify(token, keySetAt(metadata.jwksUri), {
+      const rules: JWTVerifyOptions = {
         issuer: options.url,
         algorithms: [...(expected.algorithms ?? metadata.idTokenAlgorithms)],
         currentDate: new Date(nowMs),
@@ -88,7 +88,8 @@ export function makeIssuer(options: IssuerOptions): Issuer {
         ],
         ...(expected.audience === undefined ? {} : { audience: expected.audience }),
         ...(expected.typ === undefined ? {} : { typ: expected.typ }),
-      });
+      };
+      const { payload } = await keysAt(metadata.jwksUri)((keys) => jwtVerify(token, keys, rules));
       return payload;
     },
   };

@@ -53,6 +53,26 @@ test('invented key names cause at most one fetch in 30 seconds', async () => {
   await expect(fixture.rp.issuer.verifyJwt(rotated)).resolves.toMatchObject({ sub: 'alice-1' });
 });
 
+test('an issuer that names no keys is asked again when a signature fails, at most once in 30 seconds', async () => {
+  const fixture = await makeFixture();
+  fixture.issuer.behaviour.namesKey = false;
+  const former = await idToken(fixture);
+  await fixture.issuer.rotateKeys();
+  const rotated = await idToken(fixture);
+  expect(fixture.issuer.count('/jwks')).toBe(2);
+  for (let attempt = 0; attempt < 5; attempt += 1)
+    await expect(fixture.rp.issuer.verifyJwt(former)).rejects.toBeInstanceOf(
+      errors.JWSSignatureVerificationFailed,
+    );
+  expect(fixture.issuer.count('/jwks')).toBe(2);
+  fixture.clock.nowMs += UNKNOWN_KEY_COOLDOWN_MS;
+  await expect(fixture.rp.issuer.verifyJwt(former)).rejects.toBeInstanceOf(
+    errors.JWSSignatureVerificationFailed,
+  );
+  expect(fixture.issuer.count('/jwks')).toBe(3);
+  await expect(fixture.rp.issuer.verifyJwt(rotated)).resolves.toMatchObject({ sub: 'alice-1' });
+});
+
 test('all who sign in at the moment of a rotation wait for one fetch, and are signed in', async () => {
   const fixture = await makeFixture();
   await idToken(fixture);
@@ -99,7 +119,7 @@ test('a new key is found at whatever moment of its arrival a token names it', as
   const token = { payload: '', signature: '' };
   for (let delay = 0; delay < 60; delay += 1) {
     let published = before;
-    const resolve = makeKeySet({
+    const use = makeKeySet({
       url: 'https://issuer.example/jwks',
       // Answers within the microtask queue, so that every turn of it is a moment.
       fetch: async () => Object.assign(new Response(), { json: async () => published }),
@@ -107,11 +127,12 @@ test('a new key is found at whatever moment of its arrival a token names it', as
       deadline: () => new AbortController().signal,
       waitMaxMs: 1000,
     });
-    await resolve({ alg: 'ES256', kid: 'old' }, token);
+    const resolve = (kid: string) => use(async (keys) => keys({ alg: 'ES256', kid }, token));
+    await resolve('old');
     published = after;
-    const first = resolve({ alg: 'ES256', kid: 'new' }, token);
+    const first = resolve('new');
     for (let turn = 0; turn < delay; turn += 1) await Promise.resolve();
-    const second = resolve({ alg: 'ES256', kid: 'new' }, token);
+    const second = resolve('new');
     await expect(Promise.all([first, second])).resolves.toHaveLength(2);
   }
 });

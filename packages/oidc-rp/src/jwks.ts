@@ -1,6 +1,6 @@
 /**
- * The issuer's signing keys: fetched at the first use, cached, and fetched again when a token names an unknown
- * key.
+ * The issuer's signing keys: fetched at the first use, cached, and fetched again when a token names an unknown key, or
+ * when a signature fails: an issuer that does not name its keys may have a new one.
  */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { makeCachedDocument } from './lib/cached-document.ts';
@@ -8,7 +8,10 @@ import { OidcError } from './lib/errors.ts';
 import type { Deadline, PeerFetch } from './lib/peer-fetch.ts';
 import { isRecord } from './lib/record.ts';
 
-/** The shortest time between two fetches for unknown keys: an attacker can send tokens with invented `kid`s. */
+/**
+ * The shortest time between two fetches for unknown keys and failed signatures: an attacker can send any number of
+ * tokens that have them.
+ */
 export const UNKNOWN_KEY_COOLDOWN_MS = 30 * 1000;
 
 export interface KeySetOptions {
@@ -19,12 +22,15 @@ export interface KeySetOptions {
   readonly waitMaxMs: number;
 }
 
+/** Verifies a token with the issuer's keys. `verify` is called a second time when newer keys may know better. */
+export type UseKeys = <T>(verify: (keys: JWTVerifyGetKey) => Promise<T>) => Promise<T>;
+
 /**
- * Returns a key resolver for jose.
- * @throws OidcError `issuer_unavailable` or `issuer_misconfigured` when the keys cannot be fetched or used; jose's
- * `JWKSNoMatchingKey` or `JWKSMultipleMatchingKeys` when the token's key is not exactly one of them.
+ * Makes an empty cache of keys. A use of it throws what `verify` throws, of which `JWKSNoMatchingKey` and
+ * `JWSSignatureVerificationFailed` cause a fetch, at most one in 30 s; and OidcError `issuer_unavailable` or
+ * `issuer_misconfigured` when the keys cannot be fetched or used.
  */
-export function makeKeySet(options: KeySetOptions): JWTVerifyGetKey {
+export function makeKeySet(options: KeySetOptions): UseKeys {
   const cached = makeCachedDocument({ ...options, load: () => loadKeys(options) });
   let askedAgainAtMs = Number.NEGATIVE_INFINITY;
 
@@ -41,29 +47,35 @@ export function makeKeySet(options: KeySetOptions): JWTVerifyGetKey {
     return cached.refresh();
   }
 
-  return async (header, token) => {
+  return async (verify) => {
     const keys = await cached.get();
     try {
-      return await findKey(keys, header, token);
+      return await verify(resolverOf(keys));
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!mayHaveNewerKey(error)) throw error;
       const newer = await newerKeys();
       if (newer === keys) throw error;
-      return findKey(newer, header, token);
+      return verify(resolverOf(newer));
     }
   };
+}
+
+function mayHaveNewerKey(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 /** Finds a key. A published key that cannot be imported is the issuer's fault, and not the token's. */
-async function findKey(keys: KeySet, ...wanted: Parameters<KeySet>): Promise<Awaited<ReturnType<KeySet>>> {
-  try {
-    return await keys(...wanted);
-  } catch (cause) {
-    if (cause instanceof errors.JOSEError) throw cause;
-    throw new OidcError('issuer_misconfigured', 'The key set has a key that cannot be used.', { cause });
-  }
+function resolverOf(keys: KeySet): JWTVerifyGetKey {
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (cause) {
+      if (cause instanceof errors.JOSEError) throw cause;
+      throw new OidcError('issuer_misconfigured', 'The key set has a key that cannot be used.', { cause });
+    }
+  };
 }
 
 async function loadKeys({ url, fetch }: KeySetOptions): Promise<KeySet> {
