@@ -231,15 +231,6 @@ describe('a callback fails with a closed code', () => {
       status: 503,
     });
   });
-
-  test('cookie_too_large: a session that is too large for a browser is an error, not silently lost', async () => {
-    const { signIn, browser } = await start();
-    const response = await signIn({
-      user: { ...ALICE, claims: { ...ALICE.claims, name: 'n'.repeat(4000) } },
-    });
-    expect(errorOf(response)).toBe('cookie_too_large');
-    expect(browser.values('sb_session')).toEqual([]);
-  });
 });
 
 test('token-type-case-insensitivity and a response without expires_in are fine', async () => {

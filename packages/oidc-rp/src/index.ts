@@ -54,6 +54,7 @@ export {
   type SessionCookiesOptions,
   type SessionUser,
   sessionFromHeaders,
+  userFromClaims,
   type VerifiedSession,
   verifiedSessionFromHeaders,
   verifySession,

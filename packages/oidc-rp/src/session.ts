@@ -13,6 +13,7 @@ import {
   setCookie,
 } from './cookies.ts';
 import { OidcConfigError } from './lib/errors.ts';
+import { emailClaim, nameClaim } from './lib/person-claims.ts';
 import { makeTokenSigner, type TokenSigner } from './lib/signed-token.ts';
 
 /** The signed-in user, as the issuer described them. */
@@ -55,10 +56,7 @@ export interface MintOptions {
 
 const SID_BYTES = 16;
 
-/**
- * Returns a session JWT for a user, valid for 7 days from now. Limit the user's claims: the cookie has 4,096
- * bytes.
- */
+/** Returns a session JWT for a user, valid for 7 days from now. `userFromClaims` limits the claims: the cookie has 4,096 bytes. */
 export function mintSession(env: SessionRules, user: SessionUser, options: MintOptions = {}): string {
   const nowMs = env.now();
   return env.signers.session.sign({
@@ -111,13 +109,15 @@ export function verifiedSessionFromHeaders(env: SessionRules, headers: Headers):
   return readOnlyCookie(headers, cookieName(env, 'session'), (token) => verifySession(env, token));
 }
 
-/** Returns OpenID Connect's standard claims as a user. A claim that is empty or of the wrong type counts as absent. */
+/** Returns OpenID Connect's standard claims as a user. A claim that cannot be used counts as absent (`nameClaim`). */
 export function userFromClaims(id: string, claims: Readonly<Record<string, unknown>>): SessionUser {
-  const { email, name, email_verified: emailVerified } = claims;
+  const email = emailClaim(claims.email);
+  const name = nameClaim(claims.name);
+  const { email_verified: emailVerified } = claims;
   return {
     id,
-    ...(typeof email === 'string' && email !== '' ? { email } : {}),
-    ...(typeof name === 'string' && name !== '' ? { name } : {}),
+    ...(email === undefined ? {} : { email }),
+    ...(name === undefined ? {} : { name }),
     ...(typeof emailVerified === 'boolean' ? { emailVerified } : {}),
   };
 }

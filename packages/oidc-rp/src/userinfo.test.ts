@@ -78,27 +78,63 @@ describe('email_verified passes unchanged and stays three-state', () => {
   });
 });
 
-describe('userinfo that cannot be trusted ends the sign-in', () => {
+test('userinfo-invalid-sub: userinfo about another subject ends the sign-in', async () => {
+  const userinfo = { sub: 'bob-1', email: 'bob@example.org' };
+  await expect(userOf(BARE, { userinfo })).rejects.toMatchObject({ code: 'userinfo_invalid' });
+});
+
+describe('userinfo that cannot be used keeps no person out: the claims of the ID token remain', () => {
+  const answering = (answer: () => Response): FakeBehaviour => ({
+    intercept: (request) => (request.path === '/userinfo' ? answer() : undefined),
+  });
   test.each<[string, FakeBehaviour]>([
-    ['userinfo-invalid-sub', { userinfo: { sub: 'bob-1', email: 'bob@example.org' } }],
-    ['no sub', { userinfo: { sub: undefined } }],
+    ['no sub', { userinfo: { sub: undefined, email: 'alice@example.org' } }],
+    ['an unasked-for JWT', answering(jwtAnswer)],
+    ['401', answering(challenge)],
+    ['403', answering(() => Response.json({ error: 'insufficient_scope' }, { status: 403 }))],
+    ['a list', answering(() => Response.json([]))],
+    ['an endpoint that is down', answering(() => new Response(null, { status: 502 }))],
     [
-      'an unasked-for JWT',
-      { intercept: (request) => (request.path === '/userinfo' ? jwtAnswer() : undefined) },
+      'an endpoint that cannot be reached',
+      answering(() => {
+        throw new TypeError('fetch failed');
+      }),
     ],
-    ['401', { intercept: (request) => (request.path === '/userinfo' ? challenge() : undefined) }],
-    ['a list', { intercept: (request) => (request.path === '/userinfo' ? Response.json([]) : undefined) }],
   ])('%s', async (_, behaviour) => {
-    await expect(userOf(BARE, behaviour)).rejects.toMatchObject({ code: 'userinfo_invalid' });
+    const { user } = await userOf({ sub: 'alice-1', claims: { name: 'Alice' } }, behaviour);
+    expect(user).toStrictEqual({ id: 'alice-1', name: 'Alice' });
+  });
+});
+
+describe('optional claims that cannot be shown keep no person out', () => {
+  const nameOf = async (name: string) =>
+    (await userOf({ sub: 'alice-1', claims: { email: 'a@b.example', name } })).user.name;
+
+  test('a long name is cut to 200 characters, none of them halved', async () => {
+    expect(await nameOf('n'.repeat(5_000))).toBe('n'.repeat(200));
+    expect(await nameOf('👩'.repeat(300))).toBe('👩'.repeat(200));
   });
 
-  test('an endpoint that is down is 503', async () => {
-    const intercept: NonNullable<FakeBehaviour['intercept']> = (request) =>
-      request.path === '/userinfo' ? new Response(null, { status: 502 }) : undefined;
-    await expect(userOf(BARE, { intercept })).rejects.toMatchObject({
-      code: 'issuer_unavailable',
-      status: 503,
-    });
+  test('a name is in the form NFC, on one line, without control and bidirectional characters', async () => {
+    expect(await nameOf('Zoe\u0308')).toBe('Zoë');
+    expect(await nameOf(' Ada\r\n\u0007 Lovelace\u0000')).toBe('Ada Lovelace');
+    expect(await nameOf('\u202eecila\u202c Ada\u200f')).toBe('ecila Ada');
+    expect(await nameOf('\u2066\u0000')).toBeUndefined();
+  });
+
+  test.each([
+    ['longer than an address may be', `${'a'.repeat(300)}@example.org`],
+    ['with a line break', 'alice@example.org\nbcc: bob@example.org'],
+    ['with a bidirectional control', 'alice\u202e@example.org'],
+  ])('an e-mail address is left out: %s', async (_, email) => {
+    const { user } = await userOf({ sub: 'alice-1', claims: { email, name: 'Alice' } });
+    expect(user).toStrictEqual({ id: 'alice-1', name: 'Alice' });
+  });
+
+  test('the longest of everything fits in a cookie', async () => {
+    const claims = { email: `${'é'.repeat(121)}@example.org`, name: '👩'.repeat(200) };
+    const { user } = await userOf({ sub: 's'.repeat(255), claims });
+    expect(user).toMatchObject(claims);
   });
 });
 

@@ -1,5 +1,10 @@
 /** Claims about the user that the issuer omits from the ID token (OpenID Connect Core section 5.3). */
-import { processUserInfoResponse, userInfoRequest } from 'oauth4webapi';
+import {
+  JSON_ATTRIBUTE_COMPARISON,
+  OperationProcessingError,
+  processUserInfoResponse,
+  userInfoRequest,
+} from 'oauth4webapi';
 import { oauthClient } from './client-auth.ts';
 import type { OidcContext } from './context.ts';
 import type { IssuerMetadata } from './discovery.ts';
@@ -10,9 +15,9 @@ import { textOrUndefined } from './lib/record.ts';
 import { type SessionUser, userFromClaims } from './session.ts';
 
 /**
- * Returns the user, from the ID token where it is sufficient, else with the userinfo endpoint's help.
- * @throws OidcError `userinfo_invalid` when that answers for another subject or malformed; `issuer_unavailable`
- * when it does not answer.
+ * Returns the user, from the ID token where it is sufficient, else with the userinfo endpoint's help. The person signs in
+ * without these claims when it refuses, fails or answers malformed: they are optional.
+ * @throws OidcError `userinfo_invalid` when it answers for another subject.
  */
 export async function loadUser(
   env: OidcContext,
@@ -62,7 +67,8 @@ async function fetchUserinfo(
     // We request no signed answer, and refuse one: the metadata that we pass on names no algorithm for it.
     return await processUserInfoResponse(metadata.server, client, subject, response);
   } catch (cause) {
-    if (cause instanceof OidcError) throw cause;
-    throw new OidcError('userinfo_invalid', 'The userinfo answer is not one for this subject.', { cause });
+    const isOfAnother = cause instanceof OperationProcessingError && cause.code === JSON_ATTRIBUTE_COMPARISON;
+    if (!isOfAnother) return {};
+    throw new OidcError('userinfo_invalid', 'The userinfo answer is one for another subject.', { cause });
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Every dependency of the relying party, broken at every step: no user is signed in by it, and no signed-in user
- * is signed out or replaced. spec B-02, B-03, B-11, B-16.
+ * is signed out or replaced. Userinfo alone is optional: without it a user signs in by the ID token. spec B-02, B-03,
+ * B-11, B-16.
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +18,7 @@ const BOB: FakeUser = { sub: 'bob-1' };
 
 /** The requests to the issuer at login and at callback, in a process that has just started. */
 const AT_LOGIN = ['/.well-known/openid-configuration', '/par'];
-const AT_CALLBACK = ['/.well-known/openid-configuration', '/token', '/jwks', '/userinfo'];
+const AT_CALLBACK = ['/.well-known/openid-configuration', '/token', '/jwks'];
 
 const FAILURES: readonly [string, () => Promise<Response> | Response][] = [
   ['refuses connections', () => Promise.reject(new TypeError('fetch failed'))],
@@ -109,6 +110,12 @@ describe.each(AT_CALLBACK)('a callback whose %s', (path) => {
     expect(userOf(fixture)).toBe('bob-1');
     expect(fixture.issuer.count(path)).toBeGreaterThan(0);
   });
+});
+
+test.each(FAILURES)('a callback whose /userinfo %s signs the user in by the ID token', async (_, failure) => {
+  const { fixture, response } = await callBack('/userinfo', failure, ALICE);
+  expect(response.status).toBe(302);
+  expect(userOf(fixture)).toBe('bob-1');
 });
 
 describe('a sign-out whose issuer', () => {

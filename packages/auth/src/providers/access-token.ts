@@ -1,5 +1,5 @@
 /** Reads a bearer token (RFC 6750, section 2.1) and judges a JWT access token (RFC 9068, section 4; RFC 8725). */
-import { type Issuer, SIGNING_ALGORITHMS } from '@freehold/oidc-rp';
+import { type Issuer, SIGNING_ALGORITHMS, userFromClaims } from '@freehold/oidc-rp';
 import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { VerifiedSubject } from '../lib/subject.ts';
 
@@ -65,13 +65,8 @@ function isAccessToken(payload: JWTPayload, type: string | undefined): boolean {
 }
 
 function toSubject(payload: JWTPayload, issuer: string): VerifiedSubject | null {
-  const { sub, email, name, email_verified: emailVerified } = payload;
+  const { sub } = payload;
   if (typeof sub !== 'string' || sub === '') return null;
-  return {
-    issuer,
-    sub,
-    email: typeof email === 'string' ? email : null,
-    name: typeof name === 'string' ? name : null,
-    ...(typeof emailVerified === 'boolean' ? { emailVerified } : {}),
-  };
+  const { id, email = null, name = null, ...flag } = userFromClaims(sub, payload);
+  return { issuer, sub: id, email, name, ...flag };
 }

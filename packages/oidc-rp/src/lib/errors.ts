@@ -75,7 +75,7 @@ const FAILURES = {
   cookie_too_large: {
     status: 502,
     retryable: false,
-    message: 'The name or address of this account is too long: its session does not fit in a cookie.',
+    message: 'The identifier of this account is too long: its session does not fit in a cookie.',
   },
   sign_in_refused: {
     status: 403,
