@@ -184,6 +184,7 @@ describe('the pages', () => {
     const sources = sourcesOf(
       'packages/{auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
       'apps/platform/src/**/*.ts',
+      'examples/fieldwork/src/**/*.ts',
     );
     const settings = firstWords(rowsOf(partOf(signIn, 'Settings, and which one counts'))).filter((word) =>
       /^[A-Z_]+$/.test(word),

@@ -177,7 +177,27 @@ describe('the directory', () => {
   });
 });
 
-describe('a opened that is not set up', () => {
+test.each([
+  ['closed', 403],
+  ['shut', 403],
+  ['open', 200],
+])(
+  'sign-up with SIGN_UP %s is answered %i, and is a link on the page of sign-in only when it is open',
+  async (value, status) => {
+    opened = await openMode('directory');
+    const { fixture } = opened;
+    const { tenant: tenantId, scope: scopeId } = fixture.pipes;
+    const config = { SIGN_UP: value };
+    await fixture.platform('POST', '/internal/configure', { tenantId, scopeId, config });
+    const visitor = fixture.visitor(fixture.pipes);
+    const headers = { accept: 'text/html' };
+    expect((await visitor.request('GET', '/api/auth/sign-up', undefined, headers)).status).toBe(status);
+    const page = await (await visitor.request('GET', '/api/auth/login', undefined, headers)).text();
+    expect(page.includes('/api/auth/sign-up')).toBe(status === 200);
+  },
+);
+
+describe('an instance that is not set up', () => {
   const refusedAt = async (...options: Parameters<typeof openFixture>) => {
     const fixture = await openFixture(...options);
     opened = { fixture } as SignInMode;

@@ -335,9 +335,18 @@ describe('before anybody is asked', () => {
         scopeId: pipes.scope,
         config,
       });
-    await deliver({ FREEHOLD_MODEL: SPEC });
+    const usable = await deliver({ FREEHOLD_MODEL: SPEC });
+    expect(await usable.json()).toEqual({ keys: expect.arrayContaining(['FREEHOLD_MODEL']) });
     expect(textOf(await ask())).toBe('All is well.');
-    await deliver({ FREEHOLD_MODEL: 'openai:gpt-5', FREEHOLD_MODEL_OPENAI_API_KEY: 'sk-tenant' });
+    const unusable = await deliver({
+      FREEHOLD_MODEL: 'openai:gpt-5',
+      FREEHOLD_MODEL_OPENAI_API_KEY: 'sk-tenant',
+    });
+    expect(await unusable.json()).toMatchObject({
+      warnings: [
+        { code: 'model_unusable', detail: expect.stringContaining('FREEHOLD_MODEL_OPENAI_API_KEY') },
+      ],
+    });
     expect(await ada.get(path())).toMatchObject({
       available: false,
       detail:

@@ -199,6 +199,15 @@ describe('D-03 provision', () => {
     ]);
   });
 
+  test('what the hook warns of about the settings is answered', async () => {
+    const warning = { code: 'sign_in_unusable', detail: 'Nobody can sign in.', owner: 'of no interest' };
+    const { post } = surface({ onConfigure: async () => ({ keys: ['A'], warnings: [warning] }) });
+    const response = await post('/internal/provision', { ...PROVISION, config: { A: 'b' } });
+    expect(await response.json()).toMatchObject({
+      warnings: [{ code: 'sign_in_unusable', detail: 'Nobody can sign in.' }],
+    });
+  });
+
   test('twice is once: every step runs again, and the answer says that nothing changed', async () => {
     const { post, calls } = surface();
     await post('/internal/provision', PROVISION);
@@ -265,7 +274,7 @@ describe('D-03 the other flavoured routes', () => {
 
   test('a delivery that should be looked at says so, in a word and a sentence', async () => {
     const warning = { code: 'owner_stranded', detail: 'Sign-in is closed.', owner: 'of no interest' };
-    const { post } = surface({ onConfigure: async () => ({ keys: ['b', 'a'], warning }) });
+    const { post } = surface({ onConfigure: async () => ({ keys: ['b', 'a'], warnings: [warning] }) });
     const response = await post('/internal/configure', { ...SCOPE, config: { a: '1' } });
     expect(await response.json()).toEqual({
       keys: ['a', 'b'],

@@ -122,6 +122,11 @@ export const manifest = {
       summary:
         'How people sign in where no issuer was delivered: "oidc" takes access tokens of OIDC_ISSUER, "directory" keeps accounts here',
     },
+    SIGN_UP: {
+      summary:
+        'Who may make an account where accounts are kept here: "open" for every visitor, "closed" for none',
+      default: 'open',
+    },
     OIDC_ISSUER: { summary: 'The identity issuer to sign in with' },
     OIDC_CLIENT_ID: { summary: 'The name under which the issuer knows this application' },
     OIDC_CLIENT_SECRET: { summary: 'The secret shared with the issuer', secret: true },

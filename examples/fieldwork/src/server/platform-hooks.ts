@@ -1,11 +1,20 @@
 /** The hooks of the management contract: owner seats and delivered settings. */
 import { IDENTITY_CHOICE_KEY } from '@freehold/auth';
-import { type EnvSpec, PlatformError, type ScopeRef, toTimestamp } from '@freehold/contracts';
+import {
+  type DeliveryWarning,
+  type EnvSpec,
+  PlatformError,
+  type ScopeRef,
+  toTimestamp,
+} from '@freehold/contracts';
 import { RETENTION_SETTING, type ScopeHost } from '@freehold/kernel';
 import type { PlatformSurfaceDeps } from '@freehold/vertical-host';
 import { manifest } from '../lib/manifest.ts';
 import type { Bindings, Services } from './env.ts';
 import { membershipsOf } from './memberships.ts';
+import { readModelSettings } from './model-settings.ts';
+
+type SettingsPatch = Readonly<Record<string, string | null>>;
 
 /** The dependencies of `mountPlatformSurface`, every hook included. */
 export function platformSurface({
@@ -33,13 +42,14 @@ export function platformSurface({
       return { ownerSeat: state };
     },
 
-    onConfigure: async ({ request: { tenantId, scopeId, config } }) => {
+    onConfigure: async ({ env, request: { tenantId, scopeId, config } }) => {
       const tenant = directory(tenantId, { create: true });
       const delivered = { ...(await tenant.getConfig({ scopeId })), ...config };
       await requireOwner(host, { tenantId, scopeId });
       // The scope first: it checks the settings, and a refused one is not stored.
       await host.scope(scopeId).projectSettings({ settings: projected(delivered) });
-      return tenant.putConfig({ scopeId, config });
+      const { keys, warnings = [] } = await tenant.putConfig({ scopeId, config });
+      return { keys, warnings: [...warnings, ...findModelWarnings(config, delivered, env)] };
     },
 
     ownerSeat: ({ request: { tenantId, scopeId } }) => directory(tenantId).ownerSeat({ scopeId }),
@@ -89,6 +99,25 @@ export function platformSurface({
   };
 }
 
+/** Returns a warning about a delivered model that no member can use: summaries would be refused, one by one. */
+function findModelWarnings(
+  patch: SettingsPatch,
+  delivered: SettingsPatch,
+  env: Bindings,
+): readonly DeliveryWarning[] {
+  if (!Object.entries(patch).some(([key, value]) => key.startsWith('FREEHOLD_MODEL') && value !== null))
+    return [];
+  const declared: EnvSpec = manifest.env;
+  const defaults = Object.fromEntries(Object.entries(declared).map(([key, each]) => [key, each.default]));
+  try {
+    readModelSettings({ ...defaults, ...env, ...delivered }, env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    return [{ code: 'model_unusable', detail: error.message }];
+  }
+}
+
 /** @throws PlatformError `not_found`, for another tenant's scope as for one that is not there. */
 async function requireOwner(host: ScopeHost, { tenantId, scopeId }: ScopeRef): Promise<void> {
   const { tenantId: owner } = await host.scope(scopeId).identify({});
@@ -97,7 +126,7 @@ async function requireOwner(host: ScopeHost, { tenantId, scopeId }: ScopeRef): P
 }
 
 /** The settings for the scope itself: declared ones that are no secrets, and how long it stores its history. */
-function projected(config: Readonly<Record<string, string | null>>): Record<string, string> {
+function projected(config: SettingsPatch): Record<string, string> {
   const declared: EnvSpec = manifest.env;
   return Object.fromEntries(
     Object.entries(config).flatMap(([key, value]) => {

@@ -92,6 +92,8 @@ export function makeSignIns(
       mailer: deps.mailer,
       baseUrl: auth.settings.BASE_URL || origin,
       theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX) },
+      // A misspelt value closes it.
+      signUp: auth.settings.SIGN_UP === 'open' ? 'open' : 'closed',
       runtime,
       passwordHasher,
       onIncident: (error) => deps.onIncident(error, { kind: manifest.slug, key: scope, method: 'sign-in' }),

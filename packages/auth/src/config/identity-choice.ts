@@ -1,4 +1,5 @@
 /** The delivered choice of an instance's sign-in: the setting `platform:auth` (spec 2.3). */
+import type { DeliveryWarning } from '@freehold/contracts';
 import { z } from 'zod';
 
 export const IDENTITY_CHOICE_KEY = 'platform:auth';
@@ -27,6 +28,29 @@ export function parseIdentityChoice(config: Readonly<Record<string, string>>): I
  */
 export function isSameClient(left: IdentityChoice | null, right: IdentityChoice | null): boolean {
   return left?.issuer === right?.issuer && left?.clientId === right?.clientId;
+}
+
+/**
+ * Returns what is odd about a choice and the settings beside it: a choice that selects no provider (`sign_in_unusable`),
+ * and an AUTH_PROVIDER that counts for nothing, because a usable choice comes first (`auth_provider_unused`).
+ */
+export function findChoiceWarnings(config: Readonly<Record<string, string>>): DeliveryWarning[] {
+  const choice = parseIdentityChoice(config);
+  if (Object.hasOwn(config, IDENTITY_CHOICE_KEY) && (choice === null || !URL.canParse(choice.issuer)))
+    return [
+      {
+        code: 'sign_in_unusable',
+        detail: `${IDENTITY_CHOICE_KEY} selects no sign-in: it must be {"mode":"oidc","issuer":"https://…","clientId":"…"} in JSON. Deliver it again, or remove it.`,
+      },
+    ];
+  if (choice !== null && Object.hasOwn(config, 'AUTH_PROVIDER'))
+    return [
+      {
+        code: 'auth_provider_unused',
+        detail: `AUTH_PROVIDER counts for nothing here, because people sign in at ${choice.issuer}, which ${IDENTITY_CHOICE_KEY} names. Remove ${IDENTITY_CHOICE_KEY} to have AUTH_PROVIDER count.`,
+      },
+    ];
+  return [];
 }
 
 function parseJson(text: string): unknown {

@@ -19,13 +19,39 @@ test('A-13: settings are merged key by key, null removes, and the answer lists t
   const { directory } = await openPlatform();
   expect(
     await directory.putConfig({ scopeId: SCOPE, config: { B: '2', A: '1', 'platform:auth': '{}' } }),
-  ).toEqual({
+  ).toMatchObject({
     keys: ['A', 'B', 'platform:auth'],
   });
   expect(await directory.putConfig({ scopeId: SCOPE, config: { A: null, B: '3' } })).toEqual({
     keys: ['B', 'platform:auth'],
   });
   expect(await directory.getConfig({ scopeId: SCOPE })).toEqual({ B: '3', 'platform:auth': '{}' });
+});
+
+test.each<[string, Record<string, string>, string[]]>([
+  ['a choice that is no JSON', { 'platform:auth': 'oidc' }, ['sign_in_unusable']],
+  [
+    'a choice without a client',
+    { 'platform:auth': '{"mode":"oidc","issuer":"https://i.example"}' },
+    ['sign_in_unusable'],
+  ],
+  ['a choice whose issuer is no URL', { 'platform:auth': choice('acme') }, ['sign_in_unusable']],
+  [
+    'AUTH_PROVIDER beside a usable choice',
+    { 'platform:auth': choice(ISSUER), AUTH_PROVIDER: 'oidc' },
+    ['auth_provider_unused'],
+  ],
+  ['AUTH_PROVIDER alone', { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: ISSUER }, []],
+  ['a usable choice alone', { 'platform:auth': choice(ISSUER) }, []],
+])('a delivery is stored, and warns about settings that count for nothing: %s', async (_, config, codes) => {
+  const { directory } = await openPlatform();
+  const { keys, warnings = [] } = await directory.putConfig({ scopeId: SCOPE, config });
+  expect(keys).toEqual(Object.keys(config).sort());
+  expect(warnings.map(({ code }) => code)).toEqual(codes);
+  // Other settings do not repeat it.
+  expect(await directory.putConfig({ scopeId: SCOPE, config: { COLOUR: 'red' } })).not.toHaveProperty(
+    'warnings',
+  );
 });
 
 test("A-22: another scope's and another tenant's settings do not show", async () => {
@@ -96,7 +122,7 @@ describe('a delivered client secret belongs to one issuer and client', () => {
       scopeId: SCOPE,
       config: { 'platform:auth': next, GREETING: 'hello' },
     });
-    expect(answer).toEqual({ keys: ['GREETING', 'platform:auth'] });
+    expect(answer.keys).toEqual(['GREETING', 'platform:auth']);
     expect(await directory.getConfig({ scopeId: SCOPE })).not.toHaveProperty('OIDC_CLIENT_SECRET');
     const { items } = await directory.listIdentityEvents({ scopeId: SCOPE });
     expect(items[0]?.detail.keys).toEqual(['platform:auth', 'GREETING', 'OIDC_CLIENT_SECRET']);

@@ -1,6 +1,12 @@
 /** Settings delivered to a scope, and the tenant's session secret (spec 2.3). */
 
-import { CONFIG_KEYS_MAX, configPatch, PlatformError, parseInput } from '@freehold/contracts';
+import {
+  CONFIG_KEYS_MAX,
+  configPatch,
+  type DeliveryWarning,
+  PlatformError,
+  parseInput,
+} from '@freehold/contracts';
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
 import { base64url } from 'jose';
@@ -9,6 +15,7 @@ import { invalid, refusal } from '../lib/refusals.ts';
 import type { SecretKeeper, SecretPlace } from '../lib/secret-keeper.ts';
 import {
   CLIENT_SECRET_KEY,
+  findChoiceWarnings,
   IDENTITY_CHOICE_KEY,
   isSameClient,
   parseIdentityChoice,
@@ -86,14 +93,14 @@ export function makeConfigOperations(
      * and that brings no OIDC_CLIENT_SECRET, removes the present one, also when there was no pair before: a tenant who
      * may choose an issuer would otherwise be sent a secret that they do not know. Deliver both at once.
      *
-     * A delivery that orphans the owner takes effect and answers a `warning` for the operator. Delivering the same
-     * again answers the same.
+     * A delivery that orphans the owner, or that sets up no sign-in, takes effect and answers `warnings` for the
+     * operator. Delivering the same again answers the same.
      * @throws PlatformError `validation_failed` on a key beyond 128 or a value beyond 16,384 characters, on a key
      * named `__proto__`, `constructor` or `prototype`, and when the scope would have more than 100 settings.
      */
     putConfig(input: { scopeId: string; config: Readonly<Record<string, string | null>> }): {
       keys: string[];
-      warning?: OwnerOrphaned;
+      warnings?: readonly (OwnerOrphaned | DeliveryWarning)[];
     } {
       const { scopeId } = input;
       const patch = parsePatch(input.config);
@@ -114,10 +121,11 @@ export function makeConfigOperations(
       const keys = rowsAfter.map(({ key }) => key);
       if (keys.length > CONFIG_KEYS_MAX) throw tooManySettings(keys.length);
       const after = revealReadable(keeper, rowsAfter);
-      const warning = concernsSignIn(patch) ? findOrphanedOwner(unit, { scopeId, before, after }) : null;
-      if (warning === null) return { keys };
-      if (changed.length > 0) recordOrphanedOwner(unit, scopeId, warning);
-      return { keys, warning };
+      if (!concernsSignIn(patch)) return { keys };
+      const orphaned = findOrphanedOwner(unit, { scopeId, before, after });
+      if (orphaned !== null && changed.length > 0) recordOrphanedOwner(unit, scopeId, orphaned);
+      const warnings = [...(orphaned === null ? [] : [orphaned]), ...findChoiceWarnings(after)];
+      return warnings.length === 0 ? { keys } : { keys, warnings };
     },
 
     /** Returns all delivered settings of a scope. @throws PlatformError `unavailable` for one that does not open. */

@@ -24,7 +24,7 @@ async function openOwned(
   const { token } = await directory.createInvite(terms);
   await directory.claimInvite({ token, subject: person('bob') });
   const deliver = async (patch: Record<string, string | null>, scopeId = SCOPE) =>
-    (await directory.putConfig({ scopeId, config: patch })).warning ?? null;
+    (await directory.putConfig({ scopeId, config: patch })).warnings?.[0] ?? null;
   const orphaned = async () =>
     (await directory.listIdentityEvents({ scopeId: SCOPE })).items.filter(
       ({ type }) => type === 'owner_stranded',

@@ -32,11 +32,21 @@ export const provisionRequest = z.strictObject({
   owner: z.strictObject({ email: z.email().optional(), name: z.string().max(200).optional() }).optional(),
   config: configPatch.optional(),
 });
+/** A warning about an accepted delivery: `code` is the vertical's word, `detail` a sentence for an operator. */
+export const deliveryWarning = z
+  .object({ code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), detail: z.string().max(1_000) })
+  .meta({ id: 'DeliveryWarning' });
+export type DeliveryWarning = z.infer<typeof deliveryWarning>;
+
+const deliveryWarnings = z.array(deliveryWarning).max(10);
+
 export const provisionResponse = z.object({
   scopeId,
   /** `unchanged` when the scope existed already. */
   status: z.enum(['provisioned', 'unchanged']),
   ownerSeat: z.enum(['pending', 'claimed']).nullable(),
+  /** About the settings that came with it. Left out when there is none. */
+  warnings: deliveryWarnings.optional(),
 });
 
 /** Roles that the platform adds to the manifest's own: key → permission keys. */
@@ -65,16 +75,10 @@ export const reconcileResponse = z.object({
 export const deleteScopeResponse = z.object({ scopeId });
 
 export const configureRequest = z.strictObject({ ...scopeRef.shape, config: configPatch });
-/** A warning about an accepted delivery: `code` is the vertical's word, `detail` a sentence for an operator. */
-export const deliveryWarning = z
-  .object({ code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), detail: z.string().max(1_000) })
-  .meta({ id: 'DeliveryWarning' });
-export type DeliveryWarning = z.infer<typeof deliveryWarning>;
-
 export const configureResponse = z.object({
   keys: z.array(z.string()),
   /** Left out when there is none. */
-  warnings: z.array(deliveryWarning).max(10).optional(),
+  warnings: deliveryWarnings.optional(),
 });
 
 /** The reason of a pending seat (design: identity, "Owner seat"). */

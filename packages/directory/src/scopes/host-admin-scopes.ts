@@ -1,5 +1,10 @@
 /** The effects of provisioning and configuring in the vertical. */
-import { configureResponse, type ProvisionRequest, provisionResponse } from '@freehold/contracts';
+import {
+  configureResponse,
+  type DeliveryWarning,
+  type ProvisionRequest,
+  provisionResponse,
+} from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, EffectDeps, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
@@ -17,8 +22,8 @@ const provisionEffect: Effect<NewScope> = {
   },
   run: async (deps, call, { scope, config }) => {
     const { owner } = call.body as CallOf<typeof scopesProvision>['body'];
-    await provisionIn(deps, scope, { owner, config });
-    return { facts: { scope: scope.id } };
+    const warnings = await provisionIn(deps, scope, { owner, config });
+    return { facts: { scope: scope.id, warnings } };
   },
 };
 
@@ -48,14 +53,14 @@ async function provisionIn(
   { gateway, deadline }: EffectDeps,
   scope: ScopeRecord,
   { owner, config }: Pick<CallOf<typeof scopesProvision>['body'], 'owner'> & Pick<NewScope, 'config'>,
-): Promise<void> {
+): Promise<DeliveryWarning[]> {
   const ref = scopeRefOf(scope);
   const bound = gateway.bound(scope.vertical);
   if (!bound) {
     const local = gateway.local(scope.vertical);
     if (!local) throw noVertical(scope.vertical);
     await local.provisionScopeLocal({ ...ref, name: scope.name });
-    return;
+    return [];
   }
   const body: Omit<ProvisionRequest, 'tenantId' | 'scopeId'> = {
     name: scope.name,
@@ -64,5 +69,6 @@ async function provisionIn(
   };
   // An answer about another scope proves nothing about this one.
   const answer = provisionResponse.refine(({ scopeId }) => scopeId === scope.id);
-  await askVertical(bound, { path: 'provision', scope: ref, body, answer }, deadline);
+  const { warnings } = await askVertical(bound, { path: 'provision', scope: ref, body, answer }, deadline);
+  return warnings ?? [];
 }

@@ -302,6 +302,18 @@ describe('spec C-04: provisioning', () => {
     expect(platform.fieldwork.requests).toHaveLength(1);
   });
 
+  test('what the vertical warns of about the settings reaches the caller', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const warnings = [{ code: 'auth_provider_unused', detail: 'AUTH_PROVIDER counts for nothing here.' }];
+    platform.fieldwork.fault = async (request) => {
+      const { scopeId } = (await request.json()) as { scopeId: string };
+      return Response.json({ scopeId, status: 'provisioned', ownerSeat: null, warnings });
+    };
+    const { value } = await provision(platform, tenant.id, { config: { AUTH_PROVIDER: 'oidc' } });
+    expect(value).toMatchObject({ status: 'active', warnings });
+  });
+
   test('of two that take up a provisioning with one tag, the second is refused', async () => {
     const platform = await openPlatform();
     const tenant = await platform.tenant('acme');

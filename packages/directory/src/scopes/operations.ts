@@ -180,7 +180,12 @@ export const scopesProvision = adminOperation({
       kind: scopeKind.default('live'),
     }),
   },
-  output: scopeRecord,
+  output: scopeRecord.extend({
+    warnings: z
+      .array(deliveryWarning)
+      .optional()
+      .describe('What the vertical says about the settings. Left out where it says nothing'),
+  }),
   success: 201,
   builder: 'own-tenant',
   audit: 'audit',
@@ -200,59 +205,60 @@ export const scopesProvision = adminOperation({
  * Provisioning is journaled: the scope is inserted as `provisioning` before its vertical is asked, and becomes `active` with
  * the answer. After an interruption the same call resumes it with the same scope id; a vertical may be asked twice.
  */
-export const provisionScope = /* @__PURE__ */ delegated<typeof scopesProvision, NewScope, { scope: string }>(
-  scopesProvision,
-  {
-    begin: (context, call) => {
-      const { db, facts, resumes } = context;
-      const { params, body, ifMatch } = call;
-      const tenant = requireTenant(db, params.tenant);
-      const found = loadScopeBySlug(db, tenant.id, body.slug);
-      requireMatch(ifMatch, found ? String(found.revision) : null, resumes);
-      if (found?.status === 'reaped')
-        throw new PlatformError('conflict', 'This slug was used before and is not used again.', {
-          reason: 'slug_retired',
-        });
-      if (found) requireSameScope(found, call);
-      if (found && found.status !== 'provisioning') {
-        const value = scopeOfRow(found);
-        return { change: { status: 200, value, etag: value.etag, audit: null } };
-      }
-      requireActiveTenant(db, tenant.id);
-      if (!facts.verticalKnown)
-        throw new PlatformError('not_found', `This platform has no vertical called ${body.vertical}.`, {
-          reason: 'unknown_vertical',
-          errors: [{ path: 'vertical', message: 'names no vertical of this platform' }],
-        });
-      const row = found ?? newScope(context, call);
-      if (found) bumpVersion(context, found);
-      else insertScope(db, row);
-      const config = settingsOfNewScope(body.config, facts.newScopeSettings);
-      const intent: AuditEntry = {
-        target: targetOf(row),
-        before: found ? auditFields(found) : null,
-        after: { ...auditFields(row), configKeys: Object.keys(config ?? {}).sort() },
-      };
-      return { intent, prepared: { scope: scopeOfRow(row), config } };
-    },
-    settle: (context, { params }, { scope }) => {
-      const before = requireScope(context.db, { tenant: params.tenant, scope });
-      // Two calls may provision the same scope at once: the second finds it active and changes nothing.
-      const isFirst = before.status === 'provisioning';
-      const after: ScopeRow = isFirst
-        ? { ...before, status: 'active', revision: context.revision, updatedAtMs: context.now() }
-        : before;
-      if (isFirst) updateScopeStatus(context.db, after);
-      const value = scopeOfRow(after);
-      const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
-      return { status: isFirst ? 201 : 200, value, etag: value.etag, audit, rerouted: isFirst };
-    },
-    undo: (context, call, { scope }) => {
-      if (isOnlyAttempt(context, scope)) deleteScope(context.db, scope.id);
-      else restoreVersion(context, call, scope);
-    },
+export const provisionScope = /* @__PURE__ */ delegated<
+  typeof scopesProvision,
+  NewScope,
+  { scope: string; warnings: DeliveryWarning[] }
+>(scopesProvision, {
+  begin: (context, call) => {
+    const { db, facts, resumes } = context;
+    const { params, body, ifMatch } = call;
+    const tenant = requireTenant(db, params.tenant);
+    const found = loadScopeBySlug(db, tenant.id, body.slug);
+    requireMatch(ifMatch, found ? String(found.revision) : null, resumes);
+    if (found?.status === 'reaped')
+      throw new PlatformError('conflict', 'This slug was used before and is not used again.', {
+        reason: 'slug_retired',
+      });
+    if (found) requireSameScope(found, call);
+    if (found && found.status !== 'provisioning') {
+      const value = scopeOfRow(found);
+      return { change: { status: 200, value, etag: value.etag, audit: null } };
+    }
+    requireActiveTenant(db, tenant.id);
+    if (!facts.verticalKnown)
+      throw new PlatformError('not_found', `This platform has no vertical called ${body.vertical}.`, {
+        reason: 'unknown_vertical',
+        errors: [{ path: 'vertical', message: 'names no vertical of this platform' }],
+      });
+    const row = found ?? newScope(context, call);
+    if (found) bumpVersion(context, found);
+    else insertScope(db, row);
+    const config = settingsOfNewScope(body.config, facts.newScopeSettings);
+    const intent: AuditEntry = {
+      target: targetOf(row),
+      before: found ? auditFields(found) : null,
+      after: { ...auditFields(row), configKeys: Object.keys(config ?? {}).sort() },
+    };
+    return { intent, prepared: { scope: scopeOfRow(row), config } };
   },
-);
+  settle: (context, { params }, { scope, warnings }) => {
+    const before = requireScope(context.db, { tenant: params.tenant, scope });
+    // Two calls may provision the same scope at once: the second finds it active and changes nothing.
+    const isFirst = before.status === 'provisioning';
+    const after: ScopeRow = isFirst
+      ? { ...before, status: 'active', revision: context.revision, updatedAtMs: context.now() }
+      : before;
+    if (isFirst) updateScopeStatus(context.db, after);
+    const value = { ...scopeOfRow(after), ...(warnings.length === 0 ? {} : { warnings }) };
+    const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
+    return { status: isFirst ? 201 : 200, value, etag: value.etag, audit, rerouted: isFirst };
+  },
+  undo: (context, call, { scope }) => {
+    if (isOnlyAttempt(context, scope)) deleteScope(context.db, scope.id);
+    else restoreVersion(context, call, scope);
+  },
+});
 
 /**
  * Settings pass through to the vertical. The log keeps the keys that were set, removed and delivered, and no value.

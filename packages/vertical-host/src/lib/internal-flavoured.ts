@@ -23,9 +23,9 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
     jsonRoute(ROUTES.reconcile, (request, env) => reconcile(deps, request, env)),
     jsonRoute(ROUTES.deleteScope, (scope, env) => deleteScope(deps, scope, env)),
     jsonRoute(ROUTES.configure, async (request, env) => {
-      const { keys, warning } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
+      const { keys, warnings } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
       // Keys only: a value may be a secret.
-      return { keys: [...keys].sort(), ...(warning === undefined ? {} : { warnings: [only(warning)] }) };
+      return { keys: [...keys].sort(), ...told(warnings) };
     }),
     jsonRoute(ROUTES.ownerSeat, async (request, env) =>
       requireHook(deps, 'ownerSeat')({ env, request, ownerRoleKey }),
@@ -66,16 +66,18 @@ async function provision<Bindings>(
   const status = await host.provisionScopeLocal({ tenantId, scopeId, name });
   await host.projectRolesLocal({ tenantId, scopeId }, deps.roles);
   const { ownerSeat } = await resolveOwner({ env, request, ownerRoleKey });
-  if (config !== undefined)
-    await onConfigure?.({ env, request: { tenantId, scopeId, config }, ownerRoleKey });
+  const delivered =
+    config === undefined
+      ? undefined
+      : await onConfigure?.({ env, request: { tenantId, scopeId, config }, ownerRoleKey });
   await deps.onProvision?.({ env, request: { ...request, status }, ownerRoleKey });
   await deps.settleInvites?.({ env, request: { tenantId, scopeId }, ownerRoleKey });
-  return { scopeId, status, ownerSeat };
+  return { scopeId, status, ownerSeat, ...told(delivered?.warnings) };
 }
 
-/** The contract's part of a warning. A vertical may add fields that the platform should not see. */
-function only({ code, detail }: DeliveryWarning): DeliveryWarning {
-  return { code, detail };
+/** The contract's part of warnings. A vertical may add fields that the platform should not see. */
+function told(warnings: readonly DeliveryWarning[] = []): { warnings?: DeliveryWarning[] } {
+  return warnings.length === 0 ? {} : { warnings: warnings.map(({ code, detail }) => ({ code, detail })) };
 }
 
 async function reconcile<Bindings>(

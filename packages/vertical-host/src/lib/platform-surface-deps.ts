@@ -67,7 +67,7 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
   readonly onConfigure?: PlatformHook<
     Bindings,
     ConfigureRequest,
-    { readonly keys: readonly string[]; readonly warning?: DeliveryWarning }
+    { readonly keys: readonly string[]; readonly warnings?: readonly DeliveryWarning[] }
   >;
   /** Reports the owner seat. Omitted: owner-seat is 501, because the vertical has no seat. */
   readonly ownerSeat?: PlatformHook<Bindings, ScopeRef, OwnerSeat>;
