@@ -200,11 +200,11 @@ describe('D-03 provision', () => {
   });
 
   test('what the hook warns of about the settings is answered', async () => {
-    const warning = { code: 'sign_in_unusable', detail: 'Nobody can sign in.', owner: 'of no interest' };
+    const warning = { code: 'sign_in_unusable', detail: 'No member can sign in.', owner: 'of no interest' };
     const { post } = surface({ onConfigure: async () => ({ keys: ['A'], warnings: [warning] }) });
     const response = await post('/internal/provision', { ...PROVISION, config: { A: 'b' } });
     expect(await response.json()).toMatchObject({
-      warnings: [{ code: 'sign_in_unusable', detail: 'Nobody can sign in.' }],
+      warnings: [{ code: 'sign_in_unusable', detail: 'No member can sign in.' }],
     });
   });
 
