@@ -5,7 +5,7 @@
 import { PlatformError, type ProblemCode } from '@freehold/contracts';
 import { defineUnit, type MigrationSet, type UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from './access/actors.ts';
-import { callerMethods, requireActing } from './access/callers.ts';
+import { callerMethods, requireActing, requireCall } from './access/callers.ts';
 import { type AccessInput, appendAccessLog } from './audit/access-log.ts';
 import { adminLogMigration, auditedCall } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
@@ -121,7 +121,7 @@ const makeMethods = (context: UnitContext) => {
     enqueueReplaced(context, Object.values(projections), { intent, ended });
   const answer = (call: AdminCall) => {
     const handler = findHandler(reads, call.operation);
-    requireActing(context.db, call.actor, handler.operation);
+    requireCall(context.db, handler.operation, call);
     return withEtag(handler.operation, handler.answer(context, call));
   };
   return {
@@ -154,8 +154,11 @@ const makeMethods = (context: UnitContext) => {
     /** The plan of a change, as far as the directory knows it. A query. */
     planChange: ({ call }: { readonly call: AdminCall }): unknown => {
       const handler = Object.hasOwn(plans, call.operation) ? plans[call.operation] : undefined;
-      requireActing(context.db, call.actor, handler?.operation);
-      if (handler) return handler.plan(context, call);
+      if (!handler) requireActing(context.db, call.actor);
+      else {
+        requireCall(context.db, handler.operation, call);
+        return handler.plan(context, call);
+      }
       throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, { reason: 'no_plan' });
     },
 

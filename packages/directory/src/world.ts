@@ -1,9 +1,11 @@
 /** Builds the world of the host administration: the directory, the facts of the wiring, and the work after each change. */
 import { ID_PREFIXES, makeIdFactory, type ScopeExport } from '@freehold/contracts';
 import type { AdminCall, AdminResult } from './access/actors.ts';
+import { type AdminOperationName, adminOperations } from './admin-operations.ts';
 import { makeAnchoring } from './audit/anchor.ts';
 import { watchStore } from './backups/backup-store.ts';
 import type { ChangeOutcome } from './changes/changes.ts';
+import type { AdminOperation } from './declarations/admin-operation.ts';
 import type { LogHead } from './declarations/records.ts';
 import type { HostAdminOptions } from './host-admin-options.ts';
 import type { EffectDeps } from './lib/effects.ts';
@@ -46,8 +48,11 @@ export function makeWorld(options: HostAdminOptions) {
     gateway,
     deadline: options.deadline ?? ((timeoutMs) => AbortSignal.timeout(timeoutMs)),
     originOf: options.originOf ?? ((hostname) => `https://${hostname}`),
-    target: ({ actor, params }) =>
-      directory.scopeTarget({ actor, tenant: String(params.tenant), scope: String(params.scope) }),
+    target: ({ operation, actor, params, query, body }) => {
+      const { audit }: AdminOperation = adminOperations[operation as AdminOperationName];
+      const call = { operation, actor, params, query, body };
+      return directory.scopeTarget({ call, looksInside: audit === 'access' });
+    },
   };
   return {
     ...deps,

@@ -49,6 +49,8 @@ export interface Platform {
   readonly fieldwork: VerticalDouble;
   /** The vertical behind `fieldwork`; a test may change it. */
   reach: 'bound' | 'local' | 'both' | 'none';
+  /** Verticals beside `fieldwork` for which the same double answers. */
+  readonly ownVerticals: Set<string>;
   readonly incidents: unknown[];
   /** Parses as the transport does, then performs. */
   call(operation: AdminOperationName, parts?: CallParts): Promise<AdminResult>;
@@ -97,11 +99,13 @@ export async function openPlatform(
   const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };
   const incidents: unknown[] = [];
   const fieldwork = makeVerticalDouble();
+  const ownVerticals = new Set<string>();
+  const isKnown = (vertical: string) => vertical === 'fieldwork' || ownVerticals.has(vertical);
   const gateway: VerticalGateway = {
     bound: (vertical) =>
-      vertical === 'fieldwork' && ['bound', 'both'].includes(platform.reach) ? fieldwork.bound : null,
+      isKnown(vertical) && ['bound', 'both'].includes(platform.reach) ? fieldwork.bound : null,
     local: (vertical) =>
-      vertical === 'fieldwork' && ['local', 'both'].includes(platform.reach) ? fieldwork.local : null,
+      isKnown(vertical) && ['local', 'both'].includes(platform.reach) ? fieldwork.local : null,
   };
   const open = () => {
     const world = {
@@ -138,6 +142,7 @@ export async function openPlatform(
     clock,
     fieldwork,
     reach: 'bound',
+    ownVerticals,
     incidents,
     call: async (name, { params, query, body, as = STAFF, key, ifMatch, upload, events } = {}) => {
       const { input }: AdminOperation = adminOperations[name];

@@ -6,6 +6,7 @@ import type { TenantId } from '@freehold/contracts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { StaffRole } from '../declarations/staff.ts';
+import type { TokenRights } from '../declarations/tokens.ts';
 
 export type Actor =
   /** A member of the platform's staff, with the role of this moment: a session, or the token of a program of theirs. */
@@ -39,6 +40,8 @@ export type Actor =
       readonly id: string;
       readonly name: string;
       readonly tenant: TenantId;
+      /** What a push token may do; absent for a person, who may do what a token of the kind `operate` may. */
+      readonly rights?: TokenRights;
       readonly token?: string;
       readonly session?: string;
     }

@@ -5,7 +5,9 @@
 import { PlatformError } from '@freehold/contracts';
 import type { AdminOperation, StaffAccess } from '../declarations/admin-operation.ts';
 import { STAFF_PREFIX, type StaffRole } from '../declarations/staff.ts';
+import { isAtLeast, type PushTokenKind } from '../declarations/tokens.ts';
 import type { Actor, AdminCall } from './actors.ts';
+import { rightsOf } from './reach.ts';
 
 /** The accesses of each role. A role that is not listed has none. */
 const ALLOWED: Readonly<Record<StaffRole, readonly StaffAccess[]>> = {
@@ -30,13 +32,18 @@ export function mayCall(operation: AdminOperation, actor: Actor): boolean {
     case 'staff':
       return allows(actor.role, operation);
     case 'builder':
-      return operation.builder === 'own-tenant';
+      return operation.builder === 'own-tenant' && isAtLeast(rightsOf(actor).kind, leastOf(operation));
     case 'vertical':
       // `requireActing` looks the grant up in the transaction that uses it.
       return operation.vertical !== undefined;
     default:
       return false;
   }
+}
+
+/** The least kind of push token that an operation takes. */
+function leastOf({ pushToken }: AdminOperation): PushTokenKind {
+  return pushToken ?? 'operate';
 }
 
 function allows(role: StaffRole, operation: AdminOperation): boolean {
@@ -52,13 +59,14 @@ export function memberBehind(actor: Actor): string | null {
 
 /**
  * Admits a call. Returns it with the tenant of a builder put into every part that names a tenant.
- * @throws PlatformError `forbidden`: reason `staff_only` for a builder at an operation for staff and services,
+ * @throws PlatformError `forbidden`: reason `staff_only` for a builder at an operation for staff and services, `token_kind`
+ * for a push token of a lesser kind,
  * `not_for_verticals` for a vertical where no grant exists, `role_insufficient` for a member of the staff and for their
  * service tokens; `not_found` for a builder that names another tenant, whether or not that tenant exists.
  */
 export function admitCall(operation: AdminOperation, call: AdminCall): AdminCall {
   const { actor } = call;
-  if (!mayCall(operation, actor)) throw refusalOf(actor);
+  if (!mayCall(operation, actor)) throw refusalOf(actor, operation);
   if (actor.kind !== 'builder') return call;
   const force = (part: 'params' | 'query' | 'body'): Readonly<Record<string, unknown>> => {
     const schema = operation.input[part];
@@ -71,9 +79,16 @@ export function admitCall(operation: AdminOperation, call: AdminCall): AdminCall
   return { ...call, params: force('params'), query: force('query'), body: force('body') };
 }
 
-function refusalOf({ kind }: Actor): PlatformError {
+function refusalOf(actor: Actor, operation: AdminOperation): PlatformError {
+  const { kind } = actor;
   if (kind === 'vertical')
     return new PlatformError('forbidden', 'No vertical may do this.', { reason: 'not_for_verticals' });
+  if (kind === 'builder' && operation.builder === 'own-tenant')
+    return new PlatformError(
+      'forbidden',
+      `A push token of the kind ${rightsOf(actor).kind} may not do this; it takes the kind ${leastOf(operation)}. Ask the staff of this platform for one.`,
+      { reason: 'token_kind' },
+    );
   if (kind !== 'staff' && kind !== 'service')
     return new PlatformError('forbidden', 'Only staff of this platform may do this.', {
       reason: 'staff_only',

@@ -4,9 +4,12 @@
  */
 import { PlatformError, type TenantId } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
+import type { AdminOperation } from '../declarations/admin-operation.ts';
 import { PLATFORM_GRANTS, type PlatformGrant } from '../declarations/platform-grants.ts';
 import { type RosterRole, STAFF_PREFIX, type StaffRole } from '../declarations/staff.ts';
-import type { Actor, MemberActor } from './actors.ts';
+import type { TokenRights } from '../declarations/tokens.ts';
+import type { Actor, AdminCall, MemberActor } from './actors.ts';
+import { requireReach } from './reach.ts';
 import { hashSecret, isWellFormedSecret, TOKEN_PREFIXES } from './secret.ts';
 
 /** The time of last use is exact to a minute: a busy token costs one write a minute. */
@@ -93,6 +96,15 @@ export function requireActing(db: SqlDatabase, actor: Actor, operation: Callable
 }
 
 /**
+ * Refuses a caller whose access ended, and a call about what the caller does not reach.
+ * @throws PlatformError as {@link requireActing} and `requireReach` do.
+ */
+export function requireCall(db: SqlDatabase, operation: AdminOperation, call: AdminCall): void {
+  requireActing(db, call.actor, operation);
+  requireReach(db, call, operation.audit === 'access');
+}
+
+/**
  * A builder may act while its tenant is active.
  * @throws PlatformError `forbidden`, reason `tenant_not_active`.
  */
@@ -131,6 +143,10 @@ interface TokenRow {
   readonly id: string;
   readonly name: string;
   readonly tenant: TenantId | null;
+  readonly rights: TokenRights['kind'] | null;
+  /** JSON lists. */
+  readonly verticals: string | null;
+  readonly scopes: string | null;
   readonly owner: string | null;
   /** The owner's role now; null also for an owner who left the staff. */
   readonly ownerRole: StaffRole | null;
@@ -139,7 +155,7 @@ interface TokenRow {
   readonly lastUsedAtMs: number | null;
 }
 
-const TOKENS = `SELECT id, name, tenant, owner,
+const TOKENS = `SELECT id, name, tenant, rights, verticals, scopes, owner,
     (SELECT role FROM staff WHERE staff.id = tokens.owner AND staff.tenant IS NULL) AS ownerRole,
     expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs FROM tokens`;
 
@@ -149,10 +165,18 @@ function actorOfToken(db: SqlDatabase, hash: string, nowMs: number): Caller | nu
   if (!row || row.revokedAtMs !== null || row.expiresAtMs <= nowMs) return null;
   const { id, name, tenant, owner, ownerRole, lastUsedAtMs } = row;
   const found = (actor: Actor): Caller => ({ actor, token: id, lastUsedAtMs });
-  if (tenant !== null) return isActive(db, tenant) ? found({ kind: 'builder', id, name, tenant }) : null;
+  if (tenant !== null)
+    return isActive(db, tenant)
+      ? found({ kind: 'builder', id, name, tenant, rights: rightsOfRow(row) })
+      : null;
   // The operator's own tokens have no owner and may do everything.
   if (owner === null) return found({ kind: 'service', id, name });
   return ownerRole === null ? null : found({ kind: 'service', id, name, owner, role: ownerRole });
+}
+
+function rightsOfRow({ rights, verticals, scopes }: TokenRow): TokenRights {
+  const listed = (json: string | null): string[] | null => (json === null ? null : JSON.parse(json));
+  return { kind: rights ?? 'legacy', verticals: listed(verticals), scopes: listed(scopes) };
 }
 
 /** The member for whom a program acts with a staff token. */

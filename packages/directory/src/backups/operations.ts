@@ -71,6 +71,7 @@ export const scopeBackupsList = adminOperation({
   input: { params, query: z.strictObject(pageQuery) },
   output: pageOf(backupRecord),
   builder: 'own-tenant',
+  pushToken: 'read',
   problems: ['not_found'],
 });
 

@@ -9,7 +9,7 @@
 import { canonicalJson, PlatformError, type ProblemCode } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
-import { requireActing } from '../access/callers.ts';
+import { requireCall } from '../access/callers.ts';
 import {
   type AuditedCall,
   appendAdminLog,
@@ -73,7 +73,7 @@ export function makeChange(
   handler: ChangeHandler,
   { call, facts }: ChangeInput,
 ): ChangeOutcome {
-  requireActing(context.db, call.actor, handler.operation);
+  requireCall(context.db, handler.operation, call);
   const recalled = recallAnswer(context, call);
   if (recalled.stored) return replay(context, recalled.stored);
   const change = handler.change(changeContext(context, facts, recalled.resumes), call);
@@ -86,7 +86,7 @@ export function beginEffect(
   handler: DelegatedHandler,
   { call, facts }: ChangeInput,
 ): EffectBeginning {
-  requireActing(context.db, call.actor, handler.operation);
+  requireCall(context.db, handler.operation, call);
   const recalled = recallAnswer(context, call);
   if (recalled.stored) return { outcome: replay(context, recalled.stored) };
   const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);

@@ -3,6 +3,7 @@ import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AdminCall } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
+import { requireReach } from '../access/reach.ts';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/changes.ts';
 import { recallAnswer } from '../changes/conditions.ts';
@@ -91,6 +92,7 @@ const connectionMethods = (context: UnitContext) => ({
 
   connectionAdmission: ({ call }: { readonly call: AdminCall }) => {
     requireActingTenant(context.db, call.actor);
+    requireReach(context.db, call);
     return requireAdmission(context, call as never);
   },
 
@@ -129,6 +131,7 @@ export type BeforeProvider =
 function beforeProvider(context: UnitContext, call: AdminCall): BeforeProvider {
   const { db } = context;
   requireActingTenant(db, call.actor);
+  requireReach(db, call);
   if (recallAnswer(context, call).stored) return { replay: true };
   const tenant = String(call.params.tenant);
   if (call.params.connection === undefined) {

@@ -100,6 +100,7 @@ export const snapshotsList = adminOperation({
   output: pageOf(snapshotRecord),
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'read',
   audit: 'none',
 });
 

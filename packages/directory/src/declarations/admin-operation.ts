@@ -98,6 +98,8 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   /** A second address without `:tenant`: the tenant is then that of the scope. */
   readonly shortPath?: string;
   readonly builder: BuilderAccess;
+  /** The least kind of push token that may call it, where builders may. Default: `operate`. */
+  readonly pushToken?: 'deploy' | 'read';
   /** Default: `read` for a GET and for a read that is logged, `operate` for everything else. */
   readonly staff?: StaffAccess;
   /**

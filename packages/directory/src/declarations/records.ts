@@ -2,6 +2,7 @@
 import { permissionKey, roleKey, scopeId, slug, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { hostnameStatus, hostnameVerification } from './hostnames.ts';
+import { pushTokenKind } from './tokens.ts';
 
 const name = z.string().min(1).max(200);
 
@@ -92,6 +93,13 @@ export const pushTokenRecord = z
     last4: z.string().describe('How the secret ends'),
     createdAt: timestamp,
     createdBy: z.string(),
+    kind: pushTokenKind,
+    verticals: z.array(z.string()).nullable().describe('The only verticals that it reaches; null: all'),
+    scopes: z.array(z.string()).nullable().describe('The only scopes that it reaches; null: all'),
+    replaces: z
+      .string()
+      .nullable()
+      .describe('The token whose successor this is; revoking that one revokes this one'),
     expiresAt: timestamp,
     lastUsedAt: timestamp.nullable().describe('Accurate to a minute'),
     revokedAt: timestamp.nullable(),

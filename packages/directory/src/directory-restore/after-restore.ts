@@ -12,7 +12,7 @@ import { eraseAgain } from '../reap/erasure.ts';
 import { forgetScope } from '../reap/forget-scope.ts';
 import { reapplyRevocations } from '../revocations/store.ts';
 import { roleProjection } from '../roles/projection.ts';
-import { deriveOwners } from '../tokens/store.ts';
+import { completeRestoredTokens } from '../tokens/store.ts';
 import { commonSequence } from './operations.ts';
 
 /** Extends the handler of the restore. */
@@ -27,7 +27,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
       const since = commonSequence(db);
       const { result, audit, ...ending } = handler.settle(context, work, facts);
       keepConnections();
-      deriveOwners(db);
+      completeRestoredTokens(db);
       // Before revocations unbind names: a tenant that held a name stays in its history.
       rememberHolders(db);
       const keptAway = reapplyRevocations(db, { since, revision, nowMs });

@@ -16,8 +16,9 @@ import {
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor, AdminCall } from '../access/actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { requireActing } from '../access/callers.ts';
+import { requireReach } from '../access/reach.ts';
 import { adminOperation, dryRunQuery } from '../declarations/admin-operation.ts';
 import { counts, tag } from '../declarations/fleet.ts';
 import { operationRecord } from '../declarations/long-work.ts';
@@ -71,6 +72,7 @@ export const fleetMigrations = adminOperation({
     })
     .meta({ id: 'FleetMigrations' }),
   builder: 'own-tenant',
+  pushToken: 'deploy',
 });
 
 const fleetPlan = z
@@ -166,7 +168,7 @@ interface FleetDeps {
 /** Performs `fleet-migrations.get`. */
 export async function readFleetMigrations(deps: FleetDeps, call: AdminCall) {
   const { query } = call as unknown as CallOf<typeof fleetMigrations>;
-  const serving = await servingOf(deps, call.actor);
+  const serving = await servingOf(deps, call);
   return { items: await deps.directory.fleetCounts({ serving, ...query }) };
 }
 
@@ -174,7 +176,7 @@ export async function readFleetMigrations(deps: FleetDeps, call: AdminCall) {
 export const migrateFleetEffect: LongEffect<MigrateWork, MigrateFacts, EffectDeps & FleetDeps> = {
   plan: async (deps, call) => {
     const { body } = call as unknown as CallOf<typeof fleetMigrate>;
-    const serving = await servingOf(deps, call.actor);
+    const serving = await servingOf(deps, call);
     const counted = await deps.directory.fleetCounts({ serving, vertical: body.vertical });
     const items = counted.map(({ failures: _, ...counts }) => counts);
     const scopes = toMigrate(items);
@@ -226,8 +228,8 @@ async function migrate(deps: EffectDeps, { scope, version }: WaveScope, run: Lon
   }
 }
 
-async function servingOf({ directory, servingVersion }: FleetDeps, actor: Actor | null): Promise<Serving> {
-  const verticals = await directory.fleetVerticals({ actor });
+async function servingOf({ directory, servingVersion }: FleetDeps, call: AdminCall | null): Promise<Serving> {
+  const verticals = await directory.fleetVerticals({ call });
   const versions = await Promise.all(verticals.map(servingVersion));
   return Object.fromEntries(verticals.map((vertical, index) => [vertical, versions[index] as string]));
 }
@@ -280,9 +282,12 @@ interface FleetRow {
 function fleetMethods(context: UnitContext) {
   const { db } = context;
   return {
-    /** The verticals that have scopes. `actor` is null for long work that was admitted when it began. */
-    fleetVerticals: ({ actor }: { readonly actor: Actor | null }): string[] => {
-      if (actor) requireActing(db, actor);
+    /** The verticals that have scopes. `call` is null for long work that was admitted when it began. */
+    fleetVerticals: ({ call }: { readonly call: AdminCall | null }): string[] => {
+      if (call) {
+        requireActing(db, call.actor);
+        requireReach(db, call);
+      }
       return db.all<{ vertical: string }>(VERTICALS_IN_USE).map(({ vertical }) => vertical);
     },
 

@@ -35,6 +35,7 @@ export const operationsList = adminOperation({
   },
   output: pageOf(operationRecord),
   builder: 'own-tenant',
+  pushToken: 'deploy',
 });
 
 export const readOperations = /* @__PURE__ */ read(operationsList, ({ db }, { query }) => ({
@@ -61,6 +62,7 @@ export const operationsGet = adminOperation({
   },
   output: operationRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   events: true,
   problems: ['not_found'],
 });

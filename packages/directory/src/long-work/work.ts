@@ -2,7 +2,7 @@
 import { type Failure, fromFailure, PlatformError, toProblem } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
-import { requireActing } from '../access/callers.ts';
+import { requireCall } from '../access/callers.ts';
 import { appendAdminLog, auditedCall, logHead } from '../audit/admin-log.ts';
 import {
   type ChangeInput,
@@ -110,7 +110,7 @@ export function longWorkMethods(context: UnitContext, handlers: WorkContext['han
 /** Writes the intent and the record of the work, or returns the work that this very call began before. */
 function beginWork(at: WorkContext, { call, facts }: ChangeInput): AdminResult {
   const handler = findHandler(at.handlers, call.operation);
-  requireActing(at.db, call.actor, handler.operation);
+  requireCall(at.db, handler.operation, call);
   const recalled = recallAnswer(at, call);
   if (recalled.stored) {
     // A replay shows the work as it is now, not as it was.
@@ -132,7 +132,7 @@ function beginWork(at: WorkContext, { call, facts }: ChangeInput): AdminResult {
 
 function planWork(at: WorkContext, { call }: { readonly call: AdminCall }): AdminResult {
   const { plan, operation } = findHandler(at.handlers, call.operation);
-  requireActing(at.db, call.actor, operation);
+  requireCall(at.db, operation, call);
   if (plan) return { status: 200, value: plan(at, call), replayed: false };
   throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, { reason: 'no_plan' });
 }

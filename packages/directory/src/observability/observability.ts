@@ -18,8 +18,9 @@ import {
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { Actor, AdminCall, AdminResult } from '../access/actors.ts';
+import type { AdminCall, AdminResult } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
+import { requireReach } from '../access/reach.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   type MetricsPoint,
@@ -83,6 +84,7 @@ const ofTenant = {
   tag,
   method: 'GET',
   builder: 'own-tenant',
+  pushToken: 'deploy',
   problems: ['not_found', 'forbidden', ...ofFleet.problems],
 } as const;
 
@@ -186,8 +188,9 @@ export interface Telemetry {
 export const observabilityFeature = /* @__PURE__ */ defineFeature({
   methods: ({ db }) => ({
     /** @throws PlatformError `forbidden` or `not_found`, where the actor may not look at the tenant. */
-    observedTenant: ({ actor, tenant }: { readonly actor: Actor; readonly tenant: string }): null => {
-      requireActingTenant(db, actor);
+    observedTenant: ({ call, tenant }: { readonly call: AdminCall; readonly tenant: string }): null => {
+      requireActingTenant(db, call.actor);
+      requireReach(db, call);
       requireTenant(db, tenant);
       return null;
     },
@@ -232,8 +235,7 @@ const makeAsks = (): Readonly<Record<string, Ask>> => ({
  */
 export function makeObservability(deps: ObservabilityDeps): Performers {
   return performersOf(makeAsks(), (ask) => async (call, { builder }) => {
-    if (builder === 'own-tenant')
-      await deps.directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });
+    if (builder === 'own-tenant') await deps.directory.observedTenant({ call, tenant: tenantOf(call) });
     return answer(deps, ask, call);
   });
 }

@@ -44,6 +44,7 @@ export const ownerSeatGet = adminOperation({
   output: ownerSeatResponse,
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'read',
   audit: 'none',
   problems: ['not_found', 'unsupported', 'runtime_fault'],
 });

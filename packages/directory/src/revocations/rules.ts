@@ -80,14 +80,19 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
   ],
   'listings.put': ({ vertical, after }) => [lowered('listing', vertical, after.tier)],
   'snapshots.delete': ({ scope, other }) => [removed('snapshot', [scope, other])],
-  'push-tokens.revoke': ({ other }) => [set('token', [other], { revoked: true })],
+  'push-tokens.revoke': ({ other, after }) => [other, ...texts(after.ended)].map(revokedToken),
   'push-tokens.rotate': tokenEnd,
   'service-tokens.revoke': ({ other }) => [set('token', [other], { revoked: true })],
   'service-tokens.rotate': tokenEnd,
-  'staff.remove': ({ other }) => [removed('member', [other])],
+  'staff.remove': ({ other, before }) => [
+    removed('member', [other]),
+    ...texts(before.pushTokens).map(revokedToken),
+  ],
   // A member who changed between staff and builder, or between tenants, has a new id since.
-  'staff.put': ({ before }) =>
-    typeof before.member === 'string' ? [removed('member', [before.member])] : [],
+  'staff.put': ({ before }) => [
+    ...(typeof before.member === 'string' ? [removed('member', [before.member])] : []),
+    ...texts(before.pushTokens).map(revokedToken),
+  ],
 };
 
 /** Operations that seem to revoke something, and the reason why a restore of the directory does not undo them. */
@@ -160,6 +165,10 @@ function roleFloor({ other, before, after }: DoneRow): Revocation {
   const [earlier, permissions] = [texts(before.permissions), texts(after.permissions)];
   const taken = earlier.some((permission) => !permissions.includes(permission));
   return { kind: 'role', target: [other], floor: { permissions }, taken };
+}
+
+function revokedToken(token: string | null): Revocation {
+  return set('token', [token], { revoked: true });
 }
 
 function tokenEnd({ before, after }: DoneRow): readonly Revocation[] {

@@ -39,11 +39,19 @@ import { eventParams, named, params, problems, tag } from '../declarations/scope
 import type { CallOf } from '../lib/handlers.ts';
 
 /** A read of tenant data, which the access log notes. */
-const logged = { tag, method: 'GET', builder: 'own-tenant', audit: 'access', problems } as const;
+const logged = {
+  tag,
+  method: 'GET',
+  builder: 'own-tenant',
+  pushToken: 'read',
+  audit: 'access',
+  problems,
+} as const;
 const unlogged = { tag: 'Scopes', method: 'GET', builder: 'own-tenant', problems } as const;
 
 export const migrationsGet = adminOperation({
   ...unlogged,
+  pushToken: 'deploy',
   name: 'migrations.get',
   summary: 'List the migrations that a scope has applied',
   path: '/tenants/:tenant/scopes/:scope/migrations',
@@ -53,6 +61,7 @@ export const migrationsGet = adminOperation({
 
 export const bookmarksList = adminOperation({
   ...unlogged,
+  pushToken: 'read',
   name: 'bookmarks.list',
   summary: 'List the moments that a rewind can reach, newest first',
   description:

@@ -41,6 +41,7 @@ export const healthGet = adminOperation({
   input: { params },
   output: scopeHealth,
   builder: 'own-tenant',
+  pushToken: 'read',
   audit: 'access',
   problems: ['not_found', 'unsupported'],
 });

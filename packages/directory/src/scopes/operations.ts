@@ -115,6 +115,7 @@ export const scopesList = adminOperation({
   output: pageOf(scopeRecord),
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'none',
   problems: ['not_found'],
 });
@@ -136,6 +137,7 @@ export const scopesGet = adminOperation({
   output: scopeRecord,
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'none',
   etag: true,
   volatile: true,

@@ -16,6 +16,7 @@ import { memberBehind } from '../access/admission.ts';
 import { type AuditedCall, logHead } from '../audit/admin-log.ts';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
+import { pushTokenRecord } from '../declarations/records.ts';
 import {
   email,
   member,
@@ -27,7 +28,8 @@ import {
 } from '../declarations/staff.ts';
 import { type AuditEntry, type CallOf, type ChangeContext, change, planned, read } from '../lib/handlers.ts';
 import { requireOpenTenant } from '../tenants/store.ts';
-import { countWorkingTokensOf } from '../tokens/store.ts';
+import { endTokensOfMaker, tokensOfMaker } from '../tokens/lineage.ts';
+import { countWorkingTokensOf, listPushTokensOf } from '../tokens/store.ts';
 import {
   deleteMember,
   hasOtherAdmin,
@@ -47,6 +49,11 @@ export const staffRemovePlan = z
     dryRun: z.literal(true),
     member: staffRecord,
     serviceTokens: planCount.describe('Service tokens that they own and that work now: these stop'),
+    pushTokens: z
+      .array(pushTokenRecord)
+      .describe(
+        'Push tokens that they or their service tokens made, and those that came of these: these are revoked',
+      ),
     programs: planCount.describe('Programs that act for them and work now'),
     sessions: planCount.describe('Browsers in which they are signed in'),
   })
@@ -98,7 +105,7 @@ export const staffPut = adminOperation({
   name: 'staff.put',
   summary: 'Put a person on the roster, or change their name or role',
   description:
-    'The platform sends no notice: tell a new person to sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may do there what its push tokens may. An address is on the roster once. A person who becomes a builder, ceases to be one, or moves to another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended. The only admin cannot give up that role.',
+    'The platform sends no notice: tell a new person to sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may do there what its push tokens may. An address is on the roster once. A person who becomes a builder, ceases to be one, or moves to another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended and push tokens that they made are revoked. The latter is so too for one who may only read from now on. The only admin cannot give up that role.',
   tag,
   method: 'PUT',
   path: '/staff',
@@ -135,6 +142,9 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
   // A member of another kind has another id, so that no session, program, service token or stored answer of the old kind
   // goes on. A removed id is never used again.
   const same = isSameKind ? before : undefined;
+  const isBarred = before !== undefined && (!same || (body.role === 'auditor' && before.role !== 'auditor'));
+  const ending = { nowMs: context.now(), revision: context.revision };
+  const pushTokens = isBarred ? endTokensOfMaker(db, before.id, ending) : [];
   if (before && !same) deleteMember(db, before.id);
   const nowMs = context.now();
   const after: StaffRow = {
@@ -154,7 +164,9 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
   const value = staffOfRow(after);
   const audit: AuditEntry = {
     target: targetOf(after),
-    before: before ? { ...(same ? {} : { member: before.id }), ...auditFields(before) } : null,
+    before: before
+      ? { ...(same ? {} : { member: before.id }), ...auditFields(before), ...listed(pushTokens) }
+      : null,
     after: auditFields(after),
   };
   return { status: 200, value, etag: value.etag, audit };
@@ -164,7 +176,7 @@ export const staffRemove = adminOperation({
   name: 'staff.remove',
   summary: 'Remove a person from the roster',
   description:
-    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers how much stops.',
+    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Push tokens that they or these made are revoked for good, with all that replaced them: make others first. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers what stops.',
   tag,
   method: 'DELETE',
   path: '/staff/:member',
@@ -184,10 +196,12 @@ const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const before = requireRemovable(context, call);
   // The log counts the service tokens that stop working, because nightly jobs are easily forgotten.
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
+  const ending = { nowMs: context.now(), revision: context.revision };
+  const pushTokens = endTokensOfMaker(context.db, before.id, ending);
   deleteMember(context.db, before.id);
   const audit = {
     target: targetOf(before),
-    before: { ...auditFields(before), serviceTokens },
+    before: { ...auditFields(before), serviceTokens, ...listed(pushTokens) },
     after: null,
   };
   return { status: 204, value: null, audit };
@@ -205,10 +219,16 @@ const planRemoval = /* @__PURE__ */ planned<typeof staffRemove>(staffRemove, (co
     dryRun: true,
     member: staffOfRow(member),
     serviceTokens: countWorkingTokensOf(db, { owner: member.id, nowMs }),
+    pushTokens: listPushTokensOf(db, tokensOfMaker(db, member.id), nowMs),
     programs: count(PROGRAMS_OF),
     sessions: count(SESSIONS_OF),
   };
 });
+
+/** The push tokens that ended with a change, for the log. */
+function listed(pushTokens: readonly string[]) {
+  return pushTokens.length > 0 ? { pushTokens } : {};
+}
 
 /** The member, where the call may remove them. @throws PlatformError as declared. */
 function requireRemovable(

@@ -79,6 +79,7 @@ export const tenantsList = adminOperation({
   output: pageOf(tenantRecord),
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'none',
 });
 
@@ -96,6 +97,7 @@ export const tenantsGet = adminOperation({
   output: tenantRecord,
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'none',
   etag: true,
   problems: ['not_found'],

@@ -6,8 +6,10 @@ import type { UnitContext } from '@freehold/store';
 import { hashSecret, mintSecret, type TokenKind } from '../access/secret.ts';
 import { requireMatch } from '../changes/conditions.ts';
 import type { StaffRole } from '../declarations/staff.ts';
+import type { TokenRights } from '../declarations/tokens.ts';
 import type { AuditEntry, Change, ChangeContext } from '../lib/handlers.ts';
-import { insertToken, retireTokenRow, revokeTokenRow, type TokenRow } from './store.ts';
+import { endLineage } from './lineage.ts';
+import { insertToken, retireTokenRow, revokeTokenRow, rightsOfToken, type TokenRow } from './store.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -26,6 +28,10 @@ export interface TokenOrder {
   readonly createdBy: string;
   /** The owner of a service token. Default: none, and the token may do everything. */
   readonly owner?: TokenOwner | null;
+  /** What a push token may do. Default: a service token has its owner's rights. */
+  readonly rights?: TokenRights;
+  /** The push token whose successor this is. */
+  readonly replaces?: TokenId;
   readonly revision: number;
   /** The latest end, in milliseconds since the epoch. Default: the number of days decides. */
   readonly notAfterMs?: number;
@@ -43,6 +49,10 @@ export function mintToken(
     kind: order.kind,
     name: order.name,
     tenant: order.tenant,
+    rights: order.rights === undefined || order.rights.kind === 'legacy' ? null : order.rights.kind,
+    verticals: order.rights?.verticals ?? null,
+    scopes: order.rights?.scopes ?? null,
+    replaces: order.replaces ?? null,
     last4: secret.slice(-4),
     createdBy: order.createdBy,
     owner: order.owner?.id ?? null,
@@ -92,6 +102,7 @@ export function rotateToken<T>(
     days: expiresInDays,
     createdBy,
     owner,
+    ...(before.kind === 'push' ? { rights: rightsOfToken(before), replaces: before.id } : {}),
     revision: context.revision,
     ...(isBounded ? { notAfterMs: before.expiresAtMs } : {}),
   });
@@ -114,7 +125,24 @@ export function rotateToken<T>(
   };
 }
 
-/** Revokes a token. Returns the row to log, or null for a token that was revoked before. */
+/**
+ * Revokes a push token and all that descend from it. Returns the row to log, which names the descendants that ended; null
+ * when nothing is left to end.
+ */
+export function revokePushToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
+  const nowMs = context.now();
+  const all = endLineage(context.db, before.id, { nowMs, revision });
+  if (all.length === 0) return null;
+  const after: TokenRow = { ...before, revokedAtMs: before.revokedAtMs ?? nowMs, revision };
+  const ended = all.filter((id) => id !== before.id);
+  return {
+    target: targetOf(after),
+    before: auditFields(before),
+    after: { ...auditFields(after), ...(ended.length > 0 ? { ended } : {}) },
+  };
+}
+
+/** Revokes a service token. Returns the row to log, or null for a token that was revoked before. */
 export function revokeToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
   if (before.revokedAtMs !== null) return null;
   const after: TokenRow = { ...before, revokedAtMs: context.now(), revision };
@@ -126,7 +154,15 @@ export function targetOf(row: TokenRow): AuditEntry['target'] {
   return { tenant: row.tenant, scope: null, vertical: null, other: row.id };
 }
 
-export function auditFields({ kind, name, owner, expiresAtMs, revokedAtMs }: TokenRow): AuditEntry['after'] {
-  const revoked = revokedAtMs !== null;
-  return { kind, name, ...(owner === null ? {} : { owner }), expiresAt: toTimestamp(expiresAtMs), revoked };
+export function auditFields(row: TokenRow): AuditEntry['after'] {
+  const { kind, name, owner, verticals, scopes } = row;
+  return {
+    ...{ kind, name },
+    ...(owner === null ? {} : { owner }),
+    ...(kind === 'push' ? { rights: rightsOfToken(row).kind } : {}),
+    ...(verticals === null ? {} : { verticals }),
+    ...(scopes === null ? {} : { scopes }),
+    expiresAt: toTimestamp(row.expiresAtMs),
+    revoked: row.revokedAtMs !== null,
+  };
 }

@@ -27,6 +27,7 @@ describe('spec C-29: push tokens', () => {
       id: token.id,
       name: 'ci',
       tenant: tenant.id,
+      rights: { kind: 'deploy', verticals: null, scopes: null },
     });
     expect(token).toMatchObject({
       tenant: tenant.id,

@@ -12,14 +12,25 @@ import {
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
+import { memberBehind } from '../access/admission.ts';
+import { rightsOf } from '../access/reach.ts';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { pushTokenRecord } from '../declarations/records.ts';
-import { PUSH_TOKEN_DAYS_DEFAULT, rotation, TOKEN_DAYS_MAX } from '../declarations/tokens.ts';
+import {
+  covers,
+  narrowing,
+  newPushTokenKind,
+  PUSH_TOKEN_DAYS_DEFAULT,
+  pushTokenKind,
+  rotation,
+  TOKEN_DAYS_MAX,
+} from '../declarations/tokens.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { change, read } from '../lib/handlers.ts';
+import { requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
-import { auditFields, mintToken, revokeToken, rotateToken, targetOf } from './minting.ts';
+import { auditFields, mintToken, revokePushToken, rotateToken, targetOf } from './minting.ts';
 import { tokenMigrations } from './schema.ts';
 import {
   createServiceToken,
@@ -28,7 +39,14 @@ import {
   rotateServiceToken,
 } from './service-operations.ts';
 import { serviceTokenMethods } from './service-tokens.ts';
-import { listPushTokens, loadToken, pushTokenOfRow, type TokenRow } from './store.ts';
+import {
+  countLegacyPushTokens,
+  listPushTokens,
+  loadToken,
+  pushTokenOfRow,
+  rightsOfToken,
+  type TokenRow,
+} from './store.ts';
 
 const tag = 'Push tokens';
 
@@ -42,12 +60,14 @@ export const pushTokensList = adminOperation({
   input: {
     query: z.strictObject({
       tenant: tenantId.optional().describe('Only tokens of this tenant'),
+      kind: pushTokenKind.optional(),
       ...pageQuery,
     }),
   },
   output: pageOf(pushTokenRecord),
   success: 200,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'none',
 });
 
@@ -59,7 +79,7 @@ export const pushTokensCreate = adminOperation({
   name: 'push-tokens.create',
   summary: 'Create a push token for a tenant',
   description:
-    'The secret is shown in this answer and never again: a replay with the same idempotency key is a conflict (reason secret_shown_once) that names the token, so that it can be revoked.',
+    'kind says what it may do; verticals and scopes narrow that to some of the tenant, and everything else reads as not there. Removing the person who makes it revokes it. The secret is shown in this answer and never again: a replay with the same idempotency key is a conflict (reason secret_shown_once) that names the token, so that it can be revoked.',
   tag,
   method: 'POST',
   path: '/push-tokens',
@@ -67,6 +87,9 @@ export const pushTokensCreate = adminOperation({
     body: z.strictObject({
       name: z.string().min(1).max(100),
       tenant: tenantId,
+      kind: newPushTokenKind.default('deploy'),
+      verticals: narrowing.verticals.optional().describe('Only these verticals, and scopes of them'),
+      scopes: narrowing.scopes.optional().describe('Only these scopes'),
       expiresInDays: z.int().min(1).max(TOKEN_DAYS_MAX).default(PUSH_TOKEN_DAYS_DEFAULT),
     }),
   },
@@ -81,10 +104,12 @@ export const pushTokensCreate = adminOperation({
 
 const createPushToken = /* @__PURE__ */ change(pushTokensCreate, (context, { body, actor }) => {
   requireActiveTenant(context.db, body.tenant);
+  for (const scope of body.scopes ?? []) requireScope(context.db, { tenant: body.tenant, scope });
   const { row, secret } = mintToken(context, {
     kind: 'push',
     name: body.name,
     tenant: body.tenant,
+    rights: { kind: body.kind, verticals: body.verticals ?? null, scopes: body.scopes ?? null },
     days: body.expiresInDays,
     createdBy: actor.id,
     revision: context.revision,
@@ -102,7 +127,7 @@ export const pushTokensRotate = adminOperation({
   name: 'push-tokens.rotate',
   summary: 'Replace a push token, with an overlap',
   description:
-    'Makes a token of the same name for the same tenant. The replaced token goes on working for the overlap. A token that a builder makes works for no longer than the replaced one.',
+    'Makes a token of the same name, tenant and rights. The replaced token goes on working for the overlap, and then ends by itself: revoking it revokes the new one too. A token that a builder makes works for no longer than the replaced one, and neither does the successor of a legacy token. A token replaces tokens that may do no more than itself (reason token_kind).',
   tag,
   method: 'POST',
   path: '/push-tokens/:token/rotate',
@@ -116,6 +141,7 @@ export const pushTokensRotate = adminOperation({
     .meta({ id: 'RotatedPushToken' }),
   success: 201,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'audit',
   destructive: true,
   etag: true,
@@ -127,7 +153,8 @@ const rotatePushToken = /* @__PURE__ */ change(
   (context, { params, body, actor, ifMatch }) => {
     const before = requirePushToken(context.db, params.token, actor);
     requireActiveTenant(context.db, before.tenant);
-    const isBounded = actor.kind === 'builder';
+    requireCovering(actor, before);
+    const isBounded = actor.kind === 'builder' || before.rights === null;
     return rotateToken(context, { before, ...body, createdBy: actor.id, ifMatch, isBounded }, pushTokenOfRow);
   },
 );
@@ -135,7 +162,8 @@ const rotatePushToken = /* @__PURE__ */ change(
 export const pushTokensRevoke = adminOperation({
   name: 'push-tokens.revoke',
   summary: 'Revoke a push token',
-  description: 'It stops working at once. Revoking it again changes nothing.',
+  description:
+    'It stops working at once, and with it every token that replaced it or that it made, and so on; the admin log names them. Revoking it again changes nothing. A token revokes tokens that may do no more than itself (reason token_kind).',
   tag,
   method: 'DELETE',
   path: '/push-tokens/:token',
@@ -143,16 +171,19 @@ export const pushTokensRevoke = adminOperation({
   output: z.null(),
   success: 204,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });
 
-const revokePushToken = /* @__PURE__ */ change(pushTokensRevoke, (context, { params, actor, ifMatch }) => {
+const dropPushToken = /* @__PURE__ */ change(pushTokensRevoke, (context, { params, actor, ifMatch }) => {
   const before = requirePushToken(context.db, params.token, actor);
   requireMatch(ifMatch, String(before.revision));
-  return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+  // A person may end a token that may do more than they: a stolen one has to end at once.
+  if (memberBehind(actor) === null) requireCovering(actor, before);
+  return { status: 204, value: null, audit: revokePushToken(context, before, context.revision) };
 });
 
 function requirePushToken(
@@ -166,17 +197,36 @@ function requirePushToken(
   throw new PlatformError('not_found', 'There is no such push token.', { reason: 'unknown_token' });
 }
 
+/**
+ * The secret of a successor must give its holder nothing that they may not do already.
+ * @throws PlatformError `forbidden`, reason `token_kind`.
+ */
+function requireCovering(actor: Actor, row: TokenRow): void {
+  if (actor.kind !== 'builder' || covers(rightsOf(actor), rightsOfToken(row))) return;
+  throw new PlatformError(
+    'forbidden',
+    'That token may do more than you may. Ask the staff of this platform.',
+    {
+      reason: 'token_kind',
+    },
+  );
+}
+
 export const tokensFeature = /* @__PURE__ */ defineFeature({
   operations: [
     readPushTokens,
     readServiceTokens,
     createPushToken,
     rotatePushToken,
-    revokePushToken,
+    dropPushToken,
     createServiceToken,
     rotateServiceToken,
     dropServiceToken,
   ],
   migrations: [tokenMigrations],
-  methods: serviceTokenMethods,
+  methods: (context) => ({
+    ...serviceTokenMethods(context),
+    legacyPushTokens: (): number => countLegacyPushTokens(context.db, context.now()),
+  }),
+  queries: ['legacyPushTokens'],
 });

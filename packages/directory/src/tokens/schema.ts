@@ -27,5 +27,32 @@ const ownersMigration: Migration = {
   `,
 };
 
+/**
+ * Says of each push token which one it replaced, as the log has it. A restored backup may be older than lineages and needs
+ * it again. It is part of a migration and never changes.
+ */
+export const LINEAGES_FROM_LOG = `
+    UPDATE tokens SET replaces = rotation.replaced FROM (
+      SELECT other AS token, before ->> 'token' AS replaced FROM admin_log
+      WHERE action = 'push-tokens.rotate' AND outcome = 'done') AS rotation
+    WHERE tokens.id = rotation.token AND tokens.kind = 'push' AND tokens.replaces IS NULL;`;
+
+const rightsMigration: Migration = {
+  version: 2,
+  name: 'rights and lineages of push tokens',
+  sql: `
+    -- Null for a push token from before kinds: a legacy one.
+    ALTER TABLE tokens ADD COLUMN rights TEXT CHECK (rights IN ('deploy', 'read', 'operate'));
+    -- JSON lists; null for all verticals and scopes of the tenant.
+    ALTER TABLE tokens ADD COLUMN verticals TEXT;
+    ALTER TABLE tokens ADD COLUMN scopes TEXT;
+    -- The token whose successor this is.
+    ALTER TABLE tokens ADD COLUMN replaces TEXT;
+    CREATE INDEX tokens_replaces ON tokens (replaces) WHERE replaces IS NOT NULL;
+    CREATE INDEX tokens_made ON tokens (created_by) WHERE kind = 'push';
+    ${LINEAGES_FROM_LOG}
+  `,
+};
+
 /** The set that the directory applies after its own. */
-export const tokenMigrations = { name: 'tokens', migrations: [ownersMigration] } as const;
+export const tokenMigrations = { name: 'tokens', migrations: [ownersMigration, rightsMigration] } as const;

@@ -31,6 +31,8 @@ export interface ServiceTokens {
   mintServiceToken(request: ServiceTokenRequest): Promise<ServiceToken & { readonly secret: string }>;
   /** Makes a service token unless one of this name works. */
   ensureServiceToken(request: ServiceTokenRequest): Promise<ServiceToken>;
+  /** The number of push tokens from before kinds that work now: the start warns about them. */
+  legacyPushTokens(): Promise<number>;
   /** Revokes a service token. It stops working at once. */
   revokeServiceToken(id: string): Promise<void>;
 }
@@ -85,7 +87,7 @@ export const serviceTokenMethods = (context: UnitContext) => ({
 });
 
 export interface ServiceTokensDeps {
-  readonly directory: UnitStub<ReturnType<typeof serviceTokenMethods>>;
+  readonly directory: UnitStub<ReturnType<typeof serviceTokenMethods> & { legacyPushTokens(): number }>;
   readonly newRequestId: () => string;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
@@ -110,6 +112,8 @@ export function makeServiceTokens({ directory, newRequestId, publish }: ServiceT
       if (token.secret === null) throw new TypeError('a new service token came without its secret');
       return { ...token, secret: token.secret };
     },
+
+    legacyPushTokens: () => directory.legacyPushTokens(),
 
     ensureServiceToken: (request) => order(request, false),
 

@@ -4,6 +4,7 @@ import {
   computed,
   defineTable,
   hidden,
+  json,
   type Migration,
   nullable,
   type RowOf,
@@ -16,9 +17,9 @@ import {
 import { TOKEN_PREFIXES, type TokenKind } from '../access/secret.ts';
 import type { PushTokenRecord } from '../declarations/records.ts';
 import type { StaffRole } from '../declarations/staff.ts';
-import type { ServiceTokenRecord } from '../declarations/tokens.ts';
+import type { PushTokenKind, ServiceTokenRecord, TokenRights } from '../declarations/tokens.ts';
 import { definePages, type PageRequest } from '../lib/pages.ts';
-import { OWNERS_FROM_MAKERS } from './schema.ts';
+import { LINEAGES_FROM_LOG, OWNERS_FROM_MAKERS } from './schema.ts';
 
 export const tokensMigration: Migration = {
   version: 5,
@@ -51,6 +52,12 @@ const tokens = defineTable('tokens', ['id'], {
   name: text(),
   /** Null exactly for a service token. */
   tenant: hidden(nullable(text<TenantId>())),
+  /** What a push token may do; null for a legacy one and for a service token. */
+  rights: hidden(nullable(text<Exclude<PushTokenKind, 'legacy'>>())),
+  verticals: hidden(nullable(json<readonly string[]>())),
+  scopes: hidden(nullable(json<readonly string[]>())),
+  /** The push token whose successor this is. */
+  replaces: hidden(nullable(text())),
   hash: unread(text()),
   last4: text(),
   createdAtMs: time(),
@@ -73,7 +80,10 @@ export const loadToken = tokens.get;
 export const revokeTokenRow = tokens.updating('revokedAtMs', 'revision');
 /** Lets a token end earlier. */
 export const retireTokenRow = tokens.updating('expiresAtMs', 'revision');
-const shown = tokens.recording<Omit<PushTokenRecord, 'tenant' | 'prefix'> & Pick<TokenRow, 'ownerRole'>>();
+type OfRights = 'kind' | 'verticals' | 'scopes' | 'replaces';
+const shown = tokens.recording<
+  Omit<PushTokenRecord, 'tenant' | 'prefix' | OfRights> & Pick<TokenRow, 'ownerRole'>
+>();
 
 export function insertToken(db: SqlDatabase, row: TokenRow, hash: string): void {
   tokens.insert(db, { ...row, hash });
@@ -93,11 +103,13 @@ export function loadWorkingServiceToken(db: SqlDatabase, name: string, nowMs: nu
 
 export interface PushTokenFilter extends PageRequest {
   readonly tenant?: string | undefined;
+  readonly kind?: PushTokenKind | undefined;
 }
 
 export const { statement: pushTokensPage, list: listPushTokens } = definePages({
   from: tokens,
   where: ({ tenant }: PushTokenFilter) => ({ kind: 'push', tenant }),
+  and: ({ kind }) => (kind === undefined ? [] : [{ sql: "coalesce(rights, 'legacy') = ?", params: [kind] }]),
   key: 'id',
   item: pushTokenOfRow,
 });
@@ -113,9 +125,23 @@ export const { statement: serviceTokensPage, list: listServiceTokens } = defineP
   item: serviceTokenOfRow,
 });
 
-/** Gives owners to the tokens of a backup from before owners. Without one they would be the operator's own. */
-export function deriveOwners(db: SqlDatabase): void {
+/** Completes the tokens of an older backup. Without an owner they would be the operator's own, without a lineage their own. */
+export function completeRestoredTokens(db: SqlDatabase): void {
   db.run(OWNERS_FROM_MAKERS);
+  db.run(LINEAGES_FROM_LOG);
+}
+
+/** The number of legacy push tokens that work at this moment. */
+export function countLegacyPushTokens(db: SqlDatabase, nowMs: number): number {
+  return db.get<{ n: number }>(LEGACY, nowMs)?.n ?? 0;
+}
+
+const LEGACY = `SELECT count(*) AS n FROM tokens
+  WHERE kind = 'push' AND rights IS NULL AND revoked_at IS NULL AND expires_at > ?`;
+
+/** What a push token may do. */
+export function rightsOfToken({ rights, verticals, scopes }: TokenRow): TokenRights {
+  return { kind: rights ?? 'legacy', verticals, scopes };
 }
 
 /** Counts the service tokens of a member that work at this moment. */
@@ -130,6 +156,12 @@ export function countWorkingTokensOf(
     nowMs,
   );
   return counted?.n ?? 0;
+}
+
+/** The records of these push tokens that work at this moment. */
+export function listPushTokensOf(db: SqlDatabase, ids: readonly string[], nowMs: number): PushTokenRecord[] {
+  const rows = ids.flatMap((id) => tokens.get(db, id) ?? []);
+  return rows.filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(pushTokenOfRow);
 }
 
 export function serviceTokenOfRow(row: TokenRow, nowMs: number): ServiceTokenRecord {
@@ -153,5 +185,12 @@ function statusOf(row: TokenRow, nowMs: number): ServiceTokenRecord['status'] {
 export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
   if (row.tenant === null) throw new TypeError('a service token is not a push token');
   const { ownerRole: _, ...record } = shown(row);
-  return { ...record, prefix: TOKEN_PREFIXES[row.kind], tenant: row.tenant };
+  const { kind, verticals, scopes } = rightsOfToken(row);
+  return {
+    ...record,
+    ...{ prefix: TOKEN_PREFIXES[row.kind], tenant: row.tenant, kind },
+    verticals: verticals && [...verticals],
+    scopes: scopes && [...scopes],
+    replaces: row.replaces,
+  };
 }

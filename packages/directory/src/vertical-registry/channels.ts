@@ -55,6 +55,7 @@ export const channelsList = adminOperation({
   input: { params },
   output: z.object({ items: z.array(channelRecord) }),
   builder: 'own-tenant',
+  pushToken: 'deploy',
 });
 
 export const readChannels = /* @__PURE__ */ read(channelsList, ({ db }, { params, actor }) => ({
@@ -90,6 +91,7 @@ export const channelsPromote = adminOperation({
   output: channelRecord,
   plan: promotionPlan,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   etag: true,
   problems: ['forbidden', 'invalid_transition', 'unsupported', 'runtime_fault'],

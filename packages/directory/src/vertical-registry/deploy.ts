@@ -7,6 +7,7 @@ import { canonicalJson, PlatformError, type VerticalManifest } from '@freehold/c
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
+import { aboutOf } from '../access/reach.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type Deployment, deployment, versionParts } from '../declarations/vertical-records.ts';
 import {
@@ -74,6 +75,7 @@ export const verticalsDeploy = adminOperation({
   output: deployment,
   success: 201,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   problems: ['forbidden', 'immutable', 'invalid_transition', 'unsupported', 'runtime_fault'],
 });
@@ -255,7 +257,7 @@ export function makeDeployEffects({
   const deploy: Effect<PreparedDeployment> = {
     check: async (_deps, call) => {
       // Access comes first: a caller that must not know the vertical learns nothing about the runtime either.
-      await directory.registryVertical({ actor: call.actor, slug: String(call.params.slug) });
+      await directory.registryVertical({ call: aboutOf(call) });
       requireRuntime(runtime);
     },
     run: async (_deps, call, prepared, report = () => undefined) => {

@@ -3,6 +3,7 @@ import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
+import { aboutOf } from '../access/reach.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type EgressReport, egressReport } from '../declarations/vertical-records.ts';
 import { params, tag } from '../declarations/verticals.ts';
@@ -70,9 +71,9 @@ export interface EgressDeps {
  * observer fails.
  */
 export async function readEgress(deps: EgressDeps, call: AdminCall): Promise<EgressReport> {
-  const { params, query, actor } = call as unknown as CallOf<typeof verticalsEgress>;
+  const { params, query } = call as unknown as CallOf<typeof verticalsEgress>;
   const vertical = params.slug;
-  await deps.directory.registryVertical({ actor, slug: vertical });
+  await deps.directory.registryVertical({ call: aboutOf(call) });
   const { hours, limit } = query;
   const { hosts, sampled, truncated } = await observe(deps, {
     vertical,

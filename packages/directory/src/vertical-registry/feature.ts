@@ -1,7 +1,8 @@
 /** The registry's part of the directory's unit: its operations, tables and methods. */
 import type { UnitContext } from '@freehold/store';
-import type { Actor, AdminCall } from '../access/actors.ts';
+import type { AdminCall } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
+import { type Called, requireReach } from '../access/reach.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/changes.ts';
 import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
 import { defineFeature } from '../lib/feature.ts';
@@ -54,9 +55,10 @@ export type RegistryMethods = ReturnType<typeof registryMethods>;
 
 const registryMethods = (context: UnitContext) => ({
   /** @throws PlatformError `not_found` or `forbidden`, where the actor may not work on the vertical. */
-  registryVertical: ({ actor, slug }: { readonly actor: Actor; readonly slug: string }): null => {
-    requireActingTenant(context.db, actor);
-    requireVertical(context.db, actor, slug);
+  registryVertical: ({ call }: { readonly call: Called }): null => {
+    requireActingTenant(context.db, call.actor);
+    requireReach(context.db, call);
+    requireVertical(context.db, call.actor, String(call.params.slug));
     return null;
   },
 
@@ -70,6 +72,7 @@ const registryMethods = (context: UnitContext) => ({
   /** Judges a binding, and tells whether it would change anything. */
   plannedBinding: ({ call }: { readonly call: AdminCall }): { readonly changes: boolean } => {
     requireActingTenant(context.db, call.actor);
+    requireReach(context.db, call);
     const { changes } = planBinding(context.db, call as unknown as CallOf<typeof scopeVersionSet>);
     return { changes };
   },

@@ -29,6 +29,7 @@ export const installBlockGet = adminOperation({
   input: { params },
   output: installBlockRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
 });
 
@@ -47,6 +48,7 @@ export const installBlockPut = adminOperation({
   input: { params, body: z.strictObject({ reason: z.string().min(1).max(500) }) },
   output: installBlockRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   etag: true,
   problems: ['forbidden'],
@@ -83,6 +85,7 @@ export const installBlockDelete = adminOperation({
   output: z.null(),
   success: 204,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   etag: true,
   problems: ['forbidden'],

@@ -44,6 +44,7 @@ export const listingsGet = adminOperation({
   input: { params },
   output: listingRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
 });
 
@@ -72,6 +73,7 @@ export const listingsPut = adminOperation({
   },
   output: listingRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   etag: true,
   problems: ['forbidden', 'conflict'],
@@ -109,6 +111,7 @@ export const publishRequest = adminOperation({
   },
   output: listingRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
   problems: ['conflict'],
 });

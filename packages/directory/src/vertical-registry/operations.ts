@@ -46,6 +46,7 @@ export const verticalsList = adminOperation({
   },
   output: pageOf(verticalRecord),
   builder: 'own-tenant',
+  pushToken: 'deploy',
 });
 
 export const readVerticals = /* @__PURE__ */ read(verticalsList, ({ db }, { query, actor }) => {
@@ -65,6 +66,7 @@ export const verticalsGet = adminOperation({
   input: { params },
   output: verticalRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
 });
 
@@ -84,6 +86,7 @@ export const verticalsCreate = adminOperation({
   output: verticalRecord,
   success: 201,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition'],
 });
@@ -124,6 +127,7 @@ export const verticalsUpdate = adminOperation({
   input: { params, body: z.strictObject({ name }) },
   output: verticalRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
 });
 
@@ -169,6 +173,7 @@ export const verticalsInstances = adminOperation({
   input: { params, query: z.strictObject(pageQuery) },
   output: pageOf(instanceRecord),
   builder: 'own-tenant',
+  pushToken: 'deploy',
 });
 
 export const readInstances = /* @__PURE__ */ read(verticalsInstances, ({ db }, { params, query, actor }) => {

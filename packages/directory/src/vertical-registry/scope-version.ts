@@ -33,6 +33,7 @@ export const scopeVersionSet = adminOperation({
   },
   output: scopeVersionRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   etag: true,
   problems: ['conflict', 'invalid_transition', 'unsupported', 'runtime_fault'],
@@ -47,6 +48,7 @@ export const scopeVersionGet = adminOperation({
   input: { params },
   output: scopeVersionRecord,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
 });
 

@@ -68,6 +68,7 @@ export const versionsList = adminOperation({
   },
   output: pageOf(versionRecord),
   builder: 'own-tenant',
+  pushToken: 'deploy',
 });
 
 export const readVersions = /* @__PURE__ */ read(versionsList, ({ db }, { params, query, actor }) => ({
@@ -83,6 +84,7 @@ export const versionsGet = adminOperation({
   input: { params: versionParams },
   output: versionDetail,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
 });
 
@@ -115,6 +117,7 @@ export const versionsRegister = adminOperation({
   output: versionRecord,
   success: 201,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
   problems: ['immutable'],
 });
@@ -149,6 +152,7 @@ export const versionsAdmit = adminOperation({
   input: { params: versionParams, body: verdict },
   output: versionVerdict,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   etag: true,
   problems: ['forbidden', 'invalid_transition'],
 });
@@ -166,6 +170,7 @@ export const versionsReject = adminOperation({
   input: { params: versionParams, body: verdict },
   output: versionVerdict,
   builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   etag: true,
   problems: ['forbidden', 'invalid_transition'],
