@@ -255,7 +255,9 @@ test('a suspended tenant is refused on the very next request, and let in again a
 
 // spec C-01, C-29
 test("a builder's token opens its own tenant; another tenant and an unknown one get the same answer", async () => {
-  const { secret } = await client.pushTokens.create({ body: { name: 'deploys', tenant: globexTenant.id } });
+  const { secret } = await client.pushTokens.create({
+    body: { name: 'deploys', tenant: globexTenant.id, kind: 'operate' },
+  });
   const own = makeTenantClient(
     { baseUrl: place.url('api.localhost'), token: secret, fetch: throughCaller },
     globexTenant.id,

@@ -37,6 +37,7 @@ import {
   warningsOf,
   warningsOfFiles,
   warningsOfPlaces,
+  warningsOfTokens,
 } from './start/checks.ts';
 import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
 import { type Directory, openDirectory } from './start/directory.ts';
@@ -206,6 +207,7 @@ async function wire(
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
       ...warningsOfPlaces(settings),
       ...warningsOfFiles(settings.dataDirectory, storage.files),
+      ...warningsOfTokens(await hostAdmin.legacyPushTokens()),
     ],
     demo,
     gateway,

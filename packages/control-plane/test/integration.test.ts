@@ -83,7 +83,9 @@ test('a tenant’s client provisions itself and sees no other tenant (C-33)', as
   const staff = makeControlPlaneClient(platform.clientOptions());
   const ours = await staff.tenants.create({ body: { slug: 'ours', name: 'Ours' } });
   const theirs = await staff.tenants.create({ body: { slug: 'theirs', name: 'Theirs' } });
-  const { secret } = await staff.pushTokens.create({ body: { name: 'ci', tenant: ours.id } });
+  const { secret } = await staff.pushTokens.create({
+    body: { name: 'ci', tenant: ours.id, kind: 'operate' },
+  });
 
   const client = makeTenantClient(platform.clientOptions(secret), ours.id);
   const scope = await client.scopes.provision({
@@ -107,7 +109,7 @@ test('whatever is sent to the real host administration is answered as documented
   const { id: tenant } = await staff.tenants.create({ body: { slug: 'acme', name: 'Acme' } });
   const provision = { params: { tenant }, body: { slug: 'main', name: 'Main', vertical: 'fieldwork' } };
   const { id: scope } = await staff.scopes.provision(provision);
-  const { secret: push } = await staff.pushTokens.create({ body: { name: 'ci', tenant } });
+  const { secret: push } = await staff.pushTokens.create({ body: { name: 'ci', tenant, kind: 'operate' } });
   const { id: connection } = await staff.connections.create({
     params: { tenant },
     body: {

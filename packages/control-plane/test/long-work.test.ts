@@ -160,7 +160,9 @@ test('spec C-19: backups and snapshots of a scope are reached without its tenant
 test('spec C-19: a builder of another tenant finds nothing at the short address', async () => {
   await using fixture = await open();
   const other = await fixture.client.tenants.create({ body: { slug: 'other', name: 'Other' } });
-  const { secret } = await fixture.client.pushTokens.create({ body: { name: 'ci', tenant: other.id } });
+  const { secret } = await fixture.client.pushTokens.create({
+    body: { name: 'ci', tenant: other.id, kind: 'operate' },
+  });
   for (const [method, path] of [
     ['GET', 'backups'],
     ['POST', 'backups'],

@@ -39,6 +39,7 @@ import { staffPage } from './staff/store.ts';
 import { staffTokensPage } from './staff/token-store.ts';
 import { SERVED } from './tenants/operations.ts';
 import { tenantsPage } from './tenants/store.ts';
+import { DESCENDANTS, MADE_BY } from './tokens/lineage.ts';
 import { pushTokensPage, serviceTokensPage } from './tokens/store.ts';
 import { directoryUnit } from './unit.ts';
 import { FOLLOWING } from './vertical-registry/channels.ts';
@@ -112,6 +113,8 @@ const FILTERED: [string, Statement][] = [
   ['push tokens', pushTokensPage({ ...page, cursor })],
   ['service tokens', serviceTokensPage({ ...page, cursor })],
   ['service tokens of an owner', serviceTokensPage({ ...page, owner: 'stf_1', cursor })],
+  ['the descendants of a push token', { sql: DESCENDANTS, params: ['tok_1'] }],
+  ['push tokens that a member made', { sql: MADE_BY, params: ['stf_1'] }],
   ['push tokens by tenant', pushTokensPage({ ...page, tenant: 'tnt_1', cursor })],
   ['builders of a tenant', staffPage({ ...page, tenant: 'tnt_1', cursor })],
   ['staff tokens of a member', staffTokensPage({ ...page, member: 'stf_1', cursor })],

@@ -57,6 +57,15 @@ export function warningsOfFiles(dataDirectory: string, { limit, openUnits }: Fil
   ];
 }
 
+/** A warning about push tokens from before kinds, which may do everything that a builder could then. */
+export function warningsOfTokens(legacy: number): readonly string[] {
+  if (legacy === 0) return [];
+  const which = legacy === 1 ? '1 push token was' : `${legacy} push tokens were`;
+  return [
+    `${which} made before tokens had kinds, and may bind host names, mint owner claims and read rows of every scope of its tenant: list with \`freehold push-tokens list --kind legacy\`, and make tokens of a kind instead.`,
+  ];
+}
+
 function countDatabases(dataDirectory: string): number {
   return readdirSync(dataDirectory, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

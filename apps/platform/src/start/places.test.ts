@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileBudgetOf } from '@freehold/engine-node';
 import { expect, onTestFinished, test } from 'vitest';
-import { warningsOfFiles, warningsOfPlaces } from './checks.ts';
+import { warningsOfFiles, warningsOfPlaces, warningsOfTokens } from './checks.ts';
 
 function home(): string {
   const directory = mkdtempSync(join(tmpdir(), 'places-'));
@@ -53,4 +53,11 @@ test('a limit of open files that is too low for the databases causes a warning t
   expect(warningsOfFiles(at, fileBudgetOf(276))).toEqual([]);
   // With a generous limit nothing is counted, however many there are.
   expect(warningsOfFiles(join(at, 'not there'), fileBudgetOf(20_000))).toEqual([]);
+});
+
+test('push tokens from before kinds cause a warning that says how to list them', () => {
+  expect(warningsOfTokens(0)).toEqual([]);
+  expect(warningsOfTokens(3)).toEqual([
+    expect.stringMatching(/^3 push tokens .*push-tokens list --kind legacy/),
+  ]);
 });

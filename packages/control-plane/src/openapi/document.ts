@@ -153,7 +153,9 @@ function operationObject(operation: AdminOperation, operations: AdminOperationTa
 function descriptionOf(operation: AdminOperation): string {
   const who = [
     STAFF_WORDS[staffAccessOf(operation)],
-    ...(operation.builder === 'own-tenant' ? ['for builders within their own tenant'] : []),
+    ...(operation.builder === 'own-tenant'
+      ? [`for builders within their own tenant (${BUILDER_WORDS[operation.pushToken ?? 'operate']})`]
+      : []),
     ...(operation.vertical === undefined ? [] : [`for verticals with the grant ${operation.vertical}`]),
   ];
   const log = {
@@ -169,6 +171,13 @@ const STAFF_WORDS = {
   read: 'For staff and service tokens',
   operate: 'For staff who are admins or operators, and for service tokens of such owners or without an owner',
   administer: 'For staff who are admins, and for service tokens of such owners or without an owner',
+} as const;
+
+/** The push tokens of each least kind; a person who builds may do what the last one may. */
+const BUILDER_WORDS = {
+  deploy: 'with a push token of any kind',
+  read: 'with a push token of the kind read or operate',
+  operate: 'with a push token of the kind operate',
 } as const;
 
 function headerParameters(operation: AdminOperation): Part[] {

@@ -238,7 +238,7 @@ async function buildTenant(
   const at = { tenant, scope: scope.id };
   const { hostname } = await platform.hostname(scope, `${slug}.localhost`);
   const push = await platform.value<{ secret: string; token: { id: string } }>('push-tokens.create', {
-    body: { name: 'builder', tenant },
+    body: { name: 'builder', tenant, kind: 'operate' },
   });
   const [spare, service] = await Promise.all(
     (['push-tokens.create', 'service-tokens.create'] as const).map((name) =>

@@ -40,7 +40,7 @@ export type Actor =
       readonly id: string;
       readonly name: string;
       readonly tenant: TenantId;
-      /** What a push token may do; absent for a person, who may do what a token of the kind `operate` may. */
+      /** The rights of a push token; absent for a person, who may do what a token of the kind `operate` may. */
       readonly rights?: TokenRights;
       readonly token?: string;
       readonly session?: string;

@@ -1,6 +1,6 @@
 /**
- * What a builder reaches within its tenant, judged in the transaction that performs the call (design: control-plane,
- * "Changed since"). The kind of a push token was judged before, by `admission.ts`.
+ * Judges which scopes and verticals of its tenant a builder reaches, in the transaction that performs the call (design:
+ * control-plane, "Changed since"). The kind of a push token was judged before, by `admission.ts`.
  *
  * Invariant: this is the one rule for looks into a scope. A builder sees the rows of scopes whose vertical its tenant owns.
  */
@@ -59,7 +59,7 @@ export function requireReach(db: SqlDatabase, call: Called, looksInside = false)
   }
 }
 
-/** What a call is about. The vertical is null for a thing that is not there; the handler says so. */
+/** A thing that a call names. The vertical is null for a thing that is not there; the handler says so. */
 interface Target {
   readonly kind: 'scope' | 'vertical' | 'new-scope' | 'hostname' | 'connection' | 'operation';
   readonly scope: string | null;

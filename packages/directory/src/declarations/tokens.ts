@@ -1,5 +1,5 @@
 /**
- * What tokens may do. A service token is software of the platform's operator and may do what its owner may; a push token
+ * Tokens and their rights. A service token is software of the platform's operator and may do what its owner may; a push token
  * is software of a tenant's builder and has a kind (design: control-plane, "Actors" and "Changed since").
  */
 import { scopeId, slug, timestamp } from '@freehold/contracts';
@@ -58,7 +58,7 @@ export const narrowing = {
   scopes: z.array(scopeId).min(1).max(NARROWED_MAX),
 };
 
-/** What a push token may do in its tenant. */
+/** The rights of a push token in its tenant. */
 export interface TokenRights {
   readonly kind: PushTokenKind;
   /** The only verticals that it reaches; null for all of them. */

@@ -1,4 +1,4 @@
-/** What a push token may do: its kind, its verticals and scopes, and the one rule for looks into a scope. */
+/** The rights of a push token: its kind, its verticals and scopes, and the one rule for looks into a scope. */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { chattyTelemetry, makeRuntimeDouble, openApp } from '../../test/registry.ts';

@@ -28,7 +28,7 @@ export interface TokenOrder {
   readonly createdBy: string;
   /** The owner of a service token. Default: none, and the token may do everything. */
   readonly owner?: TokenOwner | null;
-  /** What a push token may do. Default: a service token has its owner's rights. */
+  /** The rights of a push token. Default: a service token has its owner's rights. */
   readonly rights?: TokenRights;
   /** The push token whose successor this is. */
   readonly replaces?: TokenId;

@@ -52,7 +52,7 @@ const tokens = defineTable('tokens', ['id'], {
   name: text(),
   /** Null exactly for a service token. */
   tenant: hidden(nullable(text<TenantId>())),
-  /** What a push token may do; null for a legacy one and for a service token. */
+  /** The kind of a push token; null for a legacy one and for a service token. */
   rights: hidden(nullable(text<Exclude<PushTokenKind, 'legacy'>>())),
   verticals: hidden(nullable(json<readonly string[]>())),
   scopes: hidden(nullable(json<readonly string[]>())),
@@ -139,7 +139,7 @@ export function countLegacyPushTokens(db: SqlDatabase, nowMs: number): number {
 const LEGACY = `SELECT count(*) AS n FROM tokens
   WHERE kind = 'push' AND rights IS NULL AND revoked_at IS NULL AND expires_at > ?`;
 
-/** What a push token may do. */
+/** The rights of a push token. */
 export function rightsOfToken({ rights, verticals, scopes }: TokenRow): TokenRights {
   return { kind: rights ?? 'legacy', verticals, scopes };
 }
