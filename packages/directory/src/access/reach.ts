@@ -6,8 +6,8 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { parseHostname } from '../declarations/host-name.ts';
 import { isAtLeast, type TokenRights } from '../declarations/tokens.ts';
-import { parseHostname } from '../hostnames/host-name.ts';
 import type { Actor, AdminCall } from './actors.ts';
 
 /** The rights of a builder: those of its push token, or those of a person. */

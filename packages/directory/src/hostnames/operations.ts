@@ -3,13 +3,13 @@ import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/c
 import { z } from 'zod';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRun, planCount } from '../declarations/admin-operation.ts';
+import { isPlatformGiven, isReserved, parseHostname, refuseBareSuffix } from '../declarations/host-name.ts';
 import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
 import { type HostnameRecord, hostnameRecord, hostnameStatus, surface } from '../declarations/records.ts';
 import { type AuditEntry, type ChangeAnswer, change, planned, read } from '../lib/handlers.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
 import { mintChallengeToken } from './challenge.ts';
-import { isPlatformGiven, isReserved, parseHostname, refuseBareSuffix } from './host-name.ts';
 import {
   deleteHostname,
   type HostnameRow,

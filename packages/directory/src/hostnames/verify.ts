@@ -7,6 +7,7 @@ import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
+import { parseHostname } from '../declarations/host-name.ts';
 import {
   type HostnameReason,
   hostnameChecks,
@@ -19,7 +20,6 @@ import { hostnameRecord } from '../declarations/records.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type ChangeAnswer, delegated, type EndContext } from '../lib/handlers.ts';
 import { challengeOf } from './challenge.ts';
-import { parseHostname } from './host-name.ts';
 import { wasHeldByOther } from './hostname-history.ts';
 import { type HostnameProbes, type LookedUp, type LookUpRequest, lookUp } from './look-up.ts';
 import { auditFields, hostnameTaken, targetOf, verticalOf } from './operations.ts';
