@@ -50,6 +50,27 @@ export const APPS: readonly Mutant[] = [
     killer: inNode(`${src}/network/proxies.test.ts`, 'proxy when none is configured'),
   },
   {
+    id: 'app-public-surface-limited',
+    requirement: null,
+    claim: 'A limit of the platform refuses requests of the public surface.',
+    file: `${src}/network/router.ts`,
+    find: 'isBelow(application.publicPaths, url.pathname) ? null : options.gate',
+    replace: 'options.gate',
+    killer: inNode(
+      `${src}/network/router.test.ts`,
+      'no limit counts or refuses a request of the public surface',
+    ),
+  },
+  {
+    id: 'app-tenant-without-limit',
+    requirement: null,
+    claim: 'The requests of a tenant have no limit.',
+    file: `${src}/network/activity.ts`,
+    find: 'if (isOver(counts.tenant, tenant, limits.requests.tenant))',
+    replace: 'if (isOver(counts.tenant, tenant, null))',
+    killer: inNode(`${src}/network/activity.test.ts`, 'of one scope, and of one tenant, are limited'),
+  },
+  {
     id: 'app-https-sent-in-a-circle',
     requirement: null,
     claim: 'A browser behind a proxy that is not trusted is redirected from https to https.',

@@ -5,6 +5,30 @@ const src = 'packages/directory/src';
 
 export const DIRECTORY: readonly Mutant[] = [
   {
+    id: 'dir-idle-staff-stay-in',
+    requirement: null,
+    claim: 'A session of staff that was not used for the set time goes on.',
+    file: 'packages/directory/src/staff/store.ts',
+    find: 'session.idleMs === null ? 0 : session.nowMs - session.idleMs,',
+    replace: '0,',
+    killer: inNode(
+      'packages/directory/src/staff/presence.test.ts',
+      'signs in again, and one who works goes on',
+    ),
+  },
+  {
+    id: 'dir-second-factor-not-demanded',
+    requirement: null,
+    claim: 'A new installation lets staff in without a second factor.',
+    file: 'packages/directory/src/staff/sign-in.ts',
+    find: "if (!shown && (demand === 'all' || isNewInstallation(db)))",
+    replace: "if (!shown && demand === 'all')",
+    killer: inNode(
+      'packages/directory/src/staff/presence.test.ts',
+      'a second factor is demanded of a new installation',
+    ),
+  },
+  {
     id: 'dir-service-without-role',
     requirement: 'C-01',
     claim: 'The role of the owner of a service token does not limit it.',

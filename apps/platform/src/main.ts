@@ -6,6 +6,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
+import { OperatorNotice } from './feeds/feeds.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
 import { startFailureOf } from './start/checks.ts';
@@ -23,10 +24,10 @@ function reportIncident(
   );
 }
 
-/** The error and its direct cause; of a setting, its sentence alone. Deeper causes are other programs' messages, which may name people. */
+/** The error and its direct cause; of a notice, its sentence alone. Deeper causes are other programs' messages, which may name people. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'a value that is no error was thrown';
-  if (error instanceof SettingsError) return error.message;
+  if (error instanceof OperatorNotice) return error.message;
   const { cause } = error;
   const behind = cause instanceof Error ? `\ncaused by ${cause.name}: ${cause.message}` : '';
   return `${error.stack ?? error.message}${behind}`;

@@ -19,18 +19,20 @@ import {
   openVerticals,
   registerVerticals,
 } from './applications/verticals.ts';
-import { type LineSink, makeRequestLog, type RequestLog } from './feeds/feeds.ts';
+import { type LineSink, makeRequestLog, OperatorNotice, type RequestLog } from './feeds/feeds.ts';
 import { WorkSignal } from './jobs/deliveries.ts';
 import { IdleScopes } from './jobs/idle-scopes.ts';
 import { type PlatformJobs, startJobs } from './jobs/start-jobs.ts';
+import type { RequestGate } from './network/activity.ts';
 import { type OwnAddresses, openAddresses } from './network/addresses.ts';
 import { makeGuardedFetch } from './network/guarded-fetch.ts';
 import { listen } from './network/listener.ts';
 import { makePlainHttp } from './network/plain-http.ts';
 import { makeRouter, type Router } from './network/router.ts';
 import { nameOfArchive } from './settings/archive-settings.ts';
+import { loadLimits } from './settings/limits.ts';
 import { loadProviders } from './settings/providers.ts';
-import { type Settings, SettingsError } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
 import {
   checkArchive,
   isOutboxReadable,
@@ -41,6 +43,7 @@ import {
 } from './start/checks.ts';
 import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
 import { type Directory, openDirectory } from './start/directory.ts';
+import { openGate } from './start/gate.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
 import { noteInstallation, requireNoArchivedDirectory } from './storage/installation.ts';
 
@@ -98,6 +101,7 @@ async function wire(
   cleanup: Cleanup,
 ): Promise<Platform> {
   const providers = loadProviders(settings.providers);
+  const limits = loadLimits(settings.limitsFile);
   const addresses = openAddresses(settings);
   const readiness = makeReadiness();
   const core = await openCore({ settings, report, isUp: readiness.isUp, cleanup });
@@ -152,7 +156,8 @@ async function wire(
     onFailure: feeds.onFailure,
   });
   cleanup.add(() => jobs.stop());
-  const router = openRouter({ settings, core, addresses, directory, verticals, isReady, requestLog });
+  const gate = openGate({ settings: limits, core, verticals, client: operator.client });
+  const router = openRouter({ settings, core, addresses, directory, verticals, isReady, requestLog, gate });
   const listener = await listen({
     port: settings.port,
     host: settings.host,
@@ -163,7 +168,7 @@ async function wire(
       publicUrl: settings.publicUrl,
       originOf: addresses.originOf,
       onHidden: (peer, detail) => {
-        report(new SettingsError(detail), { kind: 'platform', key: 'http', method: 'plain-http' });
+        report(new OperatorNotice(detail), { kind: 'platform', key: 'http', method: 'plain-http' });
         feeds.onFailure({ operation: 'network.proxy', subject: peer, reason: 'hidden_scheme', detail });
       },
     }),
@@ -274,6 +279,7 @@ function openRouter({
   verticals,
   isReady,
   requestLog,
+  gate,
 }: {
   readonly settings: Settings;
   readonly core: Core;
@@ -283,6 +289,7 @@ function openRouter({
   readonly isReady: () => Promise<boolean>;
   /** Null: requests leave no line. */
   readonly requestLog: RequestLog | null;
+  readonly gate: RequestGate;
 }): Router {
   const { hostAdmin, controlPlane } = directory;
   const { activity, mail, world } = core;
@@ -302,11 +309,14 @@ function openRouter({
     homeHostnames,
     application: (slug) => {
       const vertical = verticals.get(slug);
-      return vertical ? { fetch: vertical.fetch, bindings: vertical.bindings() } : null;
+      if (!vertical) return null;
+      const { fetch, publicPaths } = vertical;
+      return { fetch, publicPaths, bindings: vertical.bindings() };
     },
     route: hostAdmin.route,
     challenge: hostAdmin.hostnames.answerChallenge,
     originOf,
+    gate,
     now: world.now,
     onServed: requestLog
       ? (served) => {

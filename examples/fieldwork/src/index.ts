@@ -3,5 +3,6 @@ export { type Fieldwork, makeFieldwork } from './fieldwork.ts';
 export { manifest } from './lib/manifest.ts';
 export type { Bindings, FieldworkDeps, Node, WebFile, WebFiles } from './server/env.ts';
 export { findModelFault } from './server/model-settings.ts';
+export { PUBLIC_PATHS } from './server/public-routes.ts';
 export { operations } from './vertical/operations.ts';
 export { defineFieldwork, type FieldworkHands } from './vertical/vertical.ts';

@@ -99,6 +99,17 @@ describe('a visitor', () => {
     expect((await ask()).status).toBe(429);
   });
 
+  test('who floods the form is refused, and the form stays open for everybody else', async () => {
+    const from = async (address: string) => {
+      fixture.comeFrom(address);
+      return (await ask()).status;
+    };
+    const flood: number[] = [];
+    for (let i = 0; i < 25; i += 1) flood.push(await from('192.0.2.1'));
+    expect([flood.filter((status) => status === 201).length, flood.at(-1)]).toEqual([20, 429]);
+    expect(await from('192.0.2.2')).toBe(201);
+  });
+
   test('loads the script from any page', async () => {
     const response = await anyPage().request('GET', '/embed/appointments.js');
     expect([await response.text(), response.headers.get('cross-origin-resource-policy')]).toEqual([

@@ -44,6 +44,8 @@ export interface HostAdminOptions {
   readonly anchor?: LogAnchor;
   /** Makes the time limits of verticals and providers. Default: `AbortSignal.timeout`. */
   readonly deadline?: Deadline;
+  /** The time without a request that ends a session of the roster, in milliseconds. Default: none does. */
+  readonly staffIdleMs?: number;
   /** The place for backups. Default: none, and operations that need it answer `unsupported`. */
   readonly backups?: BackupStore;
   /** Waits between reports of long work. Default: a timer. */

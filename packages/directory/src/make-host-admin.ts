@@ -84,7 +84,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...makePlatformGrants(directory),
     ...parts.scopes.reads,
     ...makeServiceTokens(world),
-    staff: makeStaffSignIns(world),
+    staff: makeStaffSignIns({ ...world, idleMs: options.staffIdleMs ?? null }),
     connections: parts.connections.connections,
     roles: parts.projections.roles,
     entitlements: parts.projections.entitlements,

@@ -80,6 +80,7 @@ export async function openPlatform(
       | 'reservedHostnames'
       | 'deadline'
       | 'connections'
+      | 'staffIdleMs'
       | 'destroyTenantKeys'
       | 'hostnames'
       | 'runtime'

@@ -20,4 +20,5 @@ export { webOrigin } from './public/cors.ts';
 export * from './public/mount-public-surface.ts';
 export { makePublicActor } from './public/public-actor.ts';
 export type * from './public/public-surface.ts';
+export { makeVisitorLimit, type VisitorLimit, type VisitorLimitOptions } from './public/visitor-limit.ts';
 export { mountWidgetScript, type PinnedScript, type WidgetScriptOptions } from './public/widget-script.ts';

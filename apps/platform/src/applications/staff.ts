@@ -11,11 +11,12 @@ import { makeRelyingParty, OidcError, type RelyingParty, type VerifiedSession } 
 import type { OwnAddresses } from '../network/addresses.ts';
 import { makeGuardedFetch } from '../network/guarded-fetch.ts';
 import type { Settings } from '../settings/settings.ts';
+import { type SecondFactorSettings, showsFactor, wordsOfFactors } from '../settings/staff-settings.ts';
 import type { PlatformSecrets } from '../storage/secrets.ts';
 import type { PlatformClient } from './verticals.ts';
 
 export interface StaffWiring {
-  readonly settings: Pick<Settings, 'allowedIssuers' | 'staffContact'>;
+  readonly settings: Pick<Settings, 'allowedIssuers' | 'staffContact' | 'staff'>;
   readonly addresses: OwnAddresses;
   readonly hostAdmin: Pick<DirectoryHostAdmin, 'staff'>;
   readonly platformSecrets: PlatformSecrets;
@@ -33,7 +34,8 @@ export function staffOptions({
   issuerClient,
 }: StaffWiring): Pick<ControlPlaneOptions, 'origin' | 'hostnames' | 'staff' | 'docs'> {
   const { apiOrigin, apiHostnames } = addresses;
-  const { allowedIssuers, staffContact } = settings;
+  const { allowedIssuers, staffContact, staff } = settings;
+  const { secondFactor } = staff;
   return {
     origin: apiOrigin,
     hostnames: apiHostnames,
@@ -45,8 +47,10 @@ export function staffOptions({
         origin: apiOrigin,
         platformSecrets,
         allowedIssuers,
+        secondFactor,
         now,
       }),
+      ...(secondFactor === null ? {} : { secondFactor: wordsOfFactors(secondFactor.accepted) }),
       ...(staffContact === undefined ? {} : { contact: staffContact }),
     },
   };
@@ -61,6 +65,8 @@ interface StaffSignInOptions {
   readonly platformSecrets: PlatformSecrets;
   /** See `GuardedFetchOptions.allowed`. */
   readonly allowedIssuers: readonly string[];
+  /** Null: none is demanded. */
+  readonly secondFactor: SecondFactorSettings | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -73,7 +79,7 @@ export function makeStaffSignIn(options: StaffSignInOptions): () => StaffRelying
   let made: StaffRelyingParty | null = null;
   return () => {
     // At the first request: with port 0 the own origin is known only when the platform listens.
-    made ??= adapted(relyingPartyOf(client, clientId, options));
+    made ??= adapted(relyingPartyOf(client, clientId, options), options.secondFactor);
     return made;
   };
 }
@@ -101,12 +107,13 @@ function sessionSecretOf(platformSecret: string): string {
   return createHmac('sha256', platformSecret).update('freehold.staff-session.v1').digest('hex');
 }
 
-function adapted(relyingParty: RelyingParty): StaffRelyingParty {
+function adapted(relyingParty: RelyingParty, secondFactor: SecondFactorSettings | null): StaffRelyingParty {
   return {
     handle: (request, { admit, signedOut }) =>
       relyingParty.handle(request, {
-        onSignedIn: async ({ session, previous, issuerSid }) => {
-          if (await admit(arrivedOf(session, previous, issuerSid))) return;
+        onSignedIn: async ({ session, previous, issuerSid, idToken }) => {
+          const arrived = arrivedOf(session, previous, issuerSid);
+          if (await admit({ ...arrived, ...factorOf(idToken, secondFactor) })) return;
           throw new OidcError('sign_in_refused', 'The subject is not on the roster of the staff.');
         },
         onSignedOut: ({ session }) => signedOut(sessionOf(session)),
@@ -137,6 +144,20 @@ function arrivedOf(
     // An issuer that asserts nothing has verified nothing.
     emailVerified: user.emailVerified === true,
   };
+}
+
+function factorOf(
+  idToken: string,
+  settings: SecondFactorSettings | null,
+): Pick<ArrivedStaff, 'secondFactor'> {
+  if (settings === null) return {};
+  const { demand, accepted } = settings;
+  return { secondFactor: { demand, shown: showsFactor(claimsOf(idToken), accepted) } };
+}
+
+/** The claims of an ID token that the relying party has verified. */
+function claimsOf(idToken: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8'));
 }
 
 function sessionOf({ sid, issuer, user }: VerifiedSession): StaffSession {

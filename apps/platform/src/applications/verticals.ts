@@ -4,7 +4,7 @@ import { apiDocs } from '@freehold/api-docs/node';
 import type { VerticalManifest } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
 import { type DirectoryHostAdmin, declaredMigrations, type VerticalGateway } from '@freehold/directory';
-import { type FieldworkDeps, makeFieldwork, manifest } from '@freehold/fieldwork';
+import { type FieldworkDeps, makeFieldwork, manifest, PUBLIC_PATHS } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { ScopeHost } from '@freehold/kernel';
 import type { Application } from '../network/router.ts';
@@ -14,6 +14,7 @@ import type { SignInMode } from '../settings/settings.ts';
 export interface CoLocatedVertical {
   readonly manifest: VerticalManifest;
   readonly fetch: Application['fetch'];
+  readonly publicPaths: Application['publicPaths'];
   /** The settings that every instance is bound to. */
   readonly bindings: () => Application['bindings'];
   readonly host: ScopeHost;
@@ -48,7 +49,18 @@ export async function openVerticals({
   });
   const { app, host, units } = fieldwork;
   return new Map([
-    [slug, { manifest: fieldwork.manifest, host, units, platformSecret, bindings, fetch: app.fetch }],
+    [
+      slug,
+      {
+        manifest: fieldwork.manifest,
+        host,
+        units,
+        platformSecret,
+        bindings,
+        fetch: app.fetch,
+        publicPaths: PUBLIC_PATHS,
+      },
+    ],
   ]);
 }
 

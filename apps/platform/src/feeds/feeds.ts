@@ -9,6 +9,11 @@ import type { DirectoryHostAdmin, Incident, OpsFailureInput } from '@freehold/di
 import type { IncidentSink } from '@freehold/store';
 import { type ServedNode, type ServedRequest, servedNode } from '../network/router.ts';
 
+/** Something that an operator should know and that is no defect; the message is one sentence. */
+export class OperatorNotice extends Error {
+  override readonly name = 'OperatorNotice';
+}
+
 /** The part of the directory that receives reports. */
 export type FeedAdmin = Pick<DirectoryHostAdmin, 'ingestIncident' | 'recordOpsFailure'>;
 export type FailureSink = (failure: OpsFailureInput) => void;

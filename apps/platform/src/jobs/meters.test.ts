@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { makeUseMeters, remembering, ScopeActivity } from './meters.ts';
+import { ScopeActivity } from '../network/activity.ts';
+import { makeUseMeters, remembering } from './meters.ts';
 
 function open(fails: (tenant: string) => boolean = () => false) {
   const activity = new ScopeActivity();

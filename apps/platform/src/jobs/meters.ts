@@ -5,67 +5,8 @@
 import type { GaugeInput, MeterInput } from '@freehold/directory';
 import type { BlobStore } from '@freehold/store';
 import type { Fleet, FleetScope } from '../applications/operator.ts';
+import type { ScopeActivity, TenantScope, Use } from '../network/activity.ts';
 import type { JobTotals } from './runner.ts';
-
-export interface TenantScope {
-  readonly tenant: string;
-  readonly scope: string;
-}
-interface Use extends TenantScope {
-  readonly quantity: number;
-}
-
-/** Methods that only read call no model that a tenant is charged for. */
-const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-/** The activity in the scopes of this process. Each call of an application passes here, so that this only counts. */
-export class ScopeActivity {
-  /** A scope never changes its tenant, so that no entry becomes stale. */
-  readonly #tenants = new Map<string, string>();
-  #requests = new Map<string, number>();
-  #invocations = new Map<string, { readonly vertical: string; quantity: number }>();
-  /** Scopes in which a model may have been called since their usage lines were collected. */
-  readonly touched = new Map<string, TenantScope>();
-
-  /** An application answered a request. */
-  readonly served = ({ tenant, scope, method }: TenantScope & { readonly method: string }): void => {
-    this.#tenants.set(scope, tenant);
-    this.#requests.set(scope, (this.#requests.get(scope) ?? 0) + 1);
-    if (!READS.has(method)) this.touched.set(scope, { tenant, scope });
-  };
-
-  /** Returns the listener for operations that a vertical performs. */
-  invokedIn(vertical: string): (scope: string) => void {
-    return (scope) => {
-      const entry = this.#invocations.get(scope);
-      if (entry) entry.quantity += 1;
-      else this.#invocations.set(scope, { vertical, quantity: 1 });
-    };
-  }
-
-  readonly noteScope = (scope: string, tenant: string): void => void this.#tenants.set(scope, tenant);
-
-  /** The tenant of a scope that this process has seen. */
-  readonly tenantOf = (scope: string): string | undefined => this.#tenants.get(scope);
-
-  /** Returns and forgets the requests that were counted. */
-  takeRequests(): readonly Use[] {
-    const taken = this.#requests;
-    this.#requests = new Map();
-    return [...taken].map(([scope, quantity]) => ({ tenant: this.tenantOf(scope) ?? '', scope, quantity }));
-  }
-
-  /** Returns and forgets the operations that were counted. */
-  takeInvocations(): readonly {
-    readonly vertical: string;
-    readonly scope: string;
-    readonly quantity: number;
-  }[] {
-    const taken = this.#invocations;
-    this.#invocations = new Map();
-    return [...taken].map(([scope, counted]) => ({ scope, ...counted }));
-  }
-}
 
 export interface UseMetersOptions {
   readonly activity: Pick<ScopeActivity, 'takeRequests' | 'takeInvocations'>;

@@ -5,20 +5,13 @@ import type { IncidentSink } from '@freehold/store';
 import type { Fleet } from '../applications/operator.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, makeRepeats } from '../feeds/feeds.ts';
+import type { ScopeActivity, TenantScope } from '../network/activity.ts';
 import type { Storage } from '../storage/storage.ts';
 import { buildOf, Deliveries, type WorkSignal } from './deliveries.ts';
 import type { IdleScopes } from './idle-scopes.ts';
 import { makeJobs } from './jobs.ts';
 import { tidyUp } from './maintenance.ts';
-import {
-  makeStorageMeter,
-  makeUseMeters,
-  remembering,
-  type ScopeActivity,
-  type StorageMeter,
-  type TenantScope,
-  type UseMeters,
-} from './meters.ts';
+import { makeStorageMeter, makeUseMeters, remembering, type StorageMeter, type UseMeters } from './meters.ts';
 import { JobRunner } from './runner.ts';
 import { makeScopeOutcomes } from './scope-outcomes.ts';
 import { UsageSweep } from './usage.ts';

@@ -2,7 +2,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage, OpsFailureInput } from '@freehold/directory';
 import { expect, test } from 'vitest';
 import type { FleetScope } from '../applications/operator.ts';
-import { ScopeActivity } from './meters.ts';
+import { ScopeActivity } from '../network/activity.ts';
 import { UsageSweep } from './usage.ts';
 
 const DONE: CollectedUsage = { taken: 1, repeated: 0, refused: 0, more: false };

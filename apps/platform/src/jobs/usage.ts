@@ -6,7 +6,8 @@ import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage } from '@freehold/directory';
 import type { Fleet, FleetScope } from '../applications/operator.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
-import { type ScopeActivity, sumOf, type TenantScope } from './meters.ts';
+import type { ScopeActivity, TenantScope } from '../network/activity.ts';
+import { sumOf } from './meters.ts';
 import type { JobTotals } from './runner.ts';
 
 export interface UsageSweepOptions {

@@ -1,7 +1,14 @@
-import type { ScopeId, TenantId } from '@freehold/contracts';
+import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { HostRoute } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import { type Application, makeRouter, type NodeEnv, type ServedRequest, servedNode } from './router.ts';
+import {
+  type Application,
+  makeRouter,
+  type NodeEnv,
+  type RouterOptions,
+  type ServedRequest,
+  servedNode,
+} from './router.ts';
 
 const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
   hostname,
@@ -17,6 +24,7 @@ const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
 interface Parts {
   readonly originOf?: (hostname: string) => string;
   readonly fetch?: Application['fetch'];
+  readonly gate?: RouterOptions['gate'];
 }
 
 function open(routes: () => readonly HostRoute[], parts: Parts = {}) {
@@ -31,6 +39,7 @@ function open(routes: () => readonly HostRoute[], parts: Parts = {}) {
       return fetch(request, env);
     },
     bindings: { AUTH_PROVIDER: 'directory' },
+    publicPaths: ['/public'],
   };
   const router = makeRouter({
     apiHostnames: ['api.localhost'],
@@ -44,6 +53,7 @@ function open(routes: () => readonly HostRoute[], parts: Parts = {}) {
     },
     challenge: async ({ url }) => (url.endsWith('/freehold-challenge/proof') ? new Response('proof') : null),
     originOf,
+    gate: parts.gate ?? null,
     now: () => {
       nowMs += 5;
       return nowMs;
@@ -216,4 +226,32 @@ test('an error that an application throws counts as a 500, and goes on', async (
   });
   await expect(get('http://acme.localhost/')).rejects.toThrow('our bug');
   expect(served).toMatchObject([{ status: 500 }]);
+});
+
+test('spec 4.6: no limit counts or refuses a request of the public surface, and every other one is counted', async () => {
+  const admitted: string[] = [];
+  const full = (): never => {
+    throw new PlatformError('rate_limited', 'Too many.', { headers: { 'retry-after': '9' } });
+  };
+  const { ask, calls, served } = open(() => [route('acme.localhost')], {
+    gate: {
+      admit: (_, method) => {
+        admitted.push(method);
+        full();
+      },
+      hold: full,
+    },
+  });
+  for (const path of ['/public', '/public/appointments', '/public/']) {
+    const answer = await ask(`http://acme.localhost:1${path}`, { method: 'POST' });
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+  expect(admitted).toEqual([]);
+  const count = calls.length;
+  for (const path of ['/', '/publicity', '/x/public', '/public/../orders', '/public%2f../orders']) {
+    const answer = await ask(`http://acme.localhost:1${path}`);
+    expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 429, '9']);
+  }
+  // A refused request reaches no application, and is not metered.
+  expect([calls.length, served.length]).toEqual([count, count]);
 });

@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import { CHALLENGE_PATH, type HostRoute } from '@freehold/directory';
+import type { RequestGate } from './activity.ts';
 
 /** Facts about a request's sender that are not in the request. */
 export interface Client {
@@ -40,6 +41,8 @@ type Fetch = (request: Request, client: Client) => Response | Promise<Response>;
 export interface Application {
   readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
   readonly bindings: Readonly<Record<string, string>>;
+  /** The paths of its public surface, with everything below them: no limit counts them (spec 4.6, 8). */
+  readonly publicPaths: readonly string[];
 }
 
 export interface RouterOptions {
@@ -60,6 +63,8 @@ export interface RouterOptions {
    * tokens and mails are made for the origin.
    */
   readonly originOf: (hostname: string) => string;
+  /** The limits of applications. Null: there are none. */
+  readonly gate: Pick<RequestGate, 'admit' | 'hold'> | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Receives each request that an application answered. It must not throw. */
@@ -125,17 +130,21 @@ export function makeRouter(options: RouterOptions): Router {
         { reason: 'suspended' },
       );
     // The management contract is between the platform and the vertical: it does not exist for the public.
-    if (/^\/internal(\/|$)/i.test(decodedPath(new URL(request.url)))) throw nothingHere();
+    const url = new URL(request.url);
+    if (/^\/internal(\/|$)/i.test(decodedPath(url))) throw nothingHere();
     if (!application)
       throw new PlatformError('unavailable', 'This application is not running here at the moment.', {
         reason: 'vertical_not_running',
       });
+    const gate = isBelow(application.publicPaths, url.pathname) ? null : options.gate;
+    gate?.admit(served, request.method, clientAddress);
     const startedAtMs = options.now();
     // An error that the application throws becomes a 500 further out.
     let status = 500;
     try {
       const env = { ...application.bindings, node, clientAddress };
-      const response = await serving.run(served, () => application.fetch(request, env));
+      const answer = await serving.run(served, () => application.fetch(request, env));
+      const response = gate?.hold(served, clientAddress, answer) ?? answer;
       status = response.status;
       return response;
     } finally {
@@ -181,6 +190,10 @@ async function lookUp(
     served,
     node: { ...served, origin: originOf(found.hostname) },
   };
+}
+
+function isBelow(paths: readonly string[], path: string): boolean {
+  return paths.some((base) => path === base || path.startsWith(`${base}/`));
 }
 
 /** No browser may guess another content type than the declared one. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { warningsOf } from '../start/checks.ts';
 import { nameOfArchive } from './archive-settings.ts';
 import { parseSettings, SettingsError } from './settings.ts';
+import { showsFactor } from './staff-settings.ts';
 
 const SECRET = 'x'.repeat(32);
 const PUBLIC = { FREEHOLD_PUBLIC_URL: 'https://apps.example.org' };
@@ -267,4 +268,70 @@ test.each([
   ],
 ])('spec C-19: backups by themselves, with %s', (_, env, policy) => {
   expect(parseSettings(env).backupPolicy).toEqual(policy);
+});
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  PLATFORM_SECRET: 'x'.repeat(32),
+  FREEHOLD_PUBLIC_URL: 'https://apps.example.org',
+  FREEHOLD_SIGN_IN: 'directory',
+};
+const factors = (...texts: readonly string[]) =>
+  texts.map((text) => ({ claim: text.slice(0, 3), value: text.slice(4) }));
+test.each([
+  ['nothing, while developing', {}, null],
+  [
+    'nothing, in production',
+    PRODUCTION,
+    { demand: 'new', accepted: factors('amr:mfa', 'amr:otp', 'amr:hwk') },
+  ],
+  ['off', { ...PRODUCTION, FREEHOLD_STAFF_SECOND_FACTOR: 'off' }, null],
+  [
+    'on',
+    { FREEHOLD_STAFF_SECOND_FACTOR: 'on' },
+    { demand: 'all', accepted: factors('amr:mfa', 'amr:otp', 'amr:hwk') },
+  ],
+  [
+    'claims',
+    { FREEHOLD_STAFF_SECOND_FACTOR: 'acr:urn:x:2, amr:fido' },
+    { demand: 'all', accepted: factors('acr:urn:x:2', 'amr:fido') },
+  ],
+])('a second factor of staff, with %s', (_, env, secondFactor) => {
+  expect(parseSettings(env).staff.secondFactor).toEqual(secondFactor);
+});
+
+test('a second factor is shown by a value of acr, or by one of amr', () => {
+  const accepted = [
+    { claim: 'amr', value: 'mfa' },
+    { claim: 'acr', value: '2' },
+  ] as const;
+  for (const claims of [{ amr: ['pwd', 'mfa'] }, { acr: '2' }, { amr: 'mfa' }])
+    expect(showsFactor(claims, accepted)).toBe(true);
+  for (const claims of [
+    {},
+    { amr: ['pwd'] },
+    { acr: '1' },
+    { acr: 'mfa' },
+    { amr: ['mfa2'] },
+    { acr: ['3'] },
+  ])
+    expect(showsFactor(claims, accepted)).toBe(false);
+});
+
+test.each([
+  ['12h', undefined],
+  ['30m', 1_800_000],
+  ['off', null],
+])('staff who are inactive for %s', (text, idleMs = 12 * 3_600_000) => {
+  const env = text === '12h' ? {} : { FREEHOLD_STAFF_IDLE: text };
+  expect(parseSettings(env).staff.idleMs).toBe(idleMs);
+});
+
+test.each([
+  { FREEHOLD_STAFF_SECOND_FACTOR: 'mfa' },
+  { FREEHOLD_STAFF_SECOND_FACTOR: 'amr:mfa,' },
+  { FREEHOLD_STAFF_IDLE: '0h' },
+  { FREEHOLD_STAFF_IDLE: '8d' },
+])('%j is refused with its name', (env) => {
+  expect(() => parseSettings(env)).toThrow(new RegExp(`^${Object.keys(env)[0]} cannot be used: must be`));
 });

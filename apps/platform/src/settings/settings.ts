@@ -17,6 +17,7 @@ import {
   isInside,
 } from './archive-settings.ts';
 import type { ProvidersSource } from './providers.ts';
+import { type StaffSettings, staffEnvironment, staffSettingsOf } from './staff-settings.ts';
 
 const port = (fallback: number) =>
   z
@@ -151,6 +152,9 @@ const environment = z.object({
   ),
   /** The contact that a person who is not on the staff roster is referred to: `it@example.org`. */
   FREEHOLD_STAFF_CONTACT: z.string().trim().min(1).max(200).optional(),
+  /** The file of the limits of tenants and of plans. */
+  FREEHOLD_LIMITS_FILE: z.string().min(1).optional(),
+  ...staffEnvironment,
   NODE_ENV: z.string().optional(),
 });
 
@@ -240,6 +244,9 @@ export interface Settings {
   /** The variables about language models that applications are bound to (`FREEHOLD_MODEL…`), by name. */
   readonly models: Readonly<Record<string, string>>;
   readonly staffContact: string | undefined;
+  readonly staff: StaffSettings;
+  /** Null: the defaults. */
+  readonly limitsFile: string | null;
   readonly production: boolean;
   /** Names that look like settings and are none: probably misspelt. */
   readonly strayNames: readonly string[];
@@ -307,6 +314,8 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     dnsServers: values.FREEHOLD_DNS_SERVERS.length === 0 ? null : values.FREEHOLD_DNS_SERVERS,
     models,
     staffContact: values.FREEHOLD_STAFF_CONTACT,
+    staff: staffSettingsOf(values, isProduction(values)),
+    limitsFile: values.FREEHOLD_LIMITS_FILE === undefined ? null : resolve(values.FREEHOLD_LIMITS_FILE),
     production: isProduction(values),
     strayNames: Object.keys(given).filter(isStray),
   };

@@ -5,7 +5,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import { type Mail, openMail, reportingFailures } from '../applications/mail.ts';
 import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
-import { ScopeActivity } from '../jobs/meters.ts';
+import { ScopeActivity } from '../network/activity.ts';
 import type { Settings } from '../settings/settings.ts';
 import { requireDirectoryDatabase } from '../storage/installation.ts';
 import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';

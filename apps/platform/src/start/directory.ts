@@ -109,6 +109,7 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
       fetch: makeProviderFetch(guarded, feeds.onFailure),
       baseUrl: addresses.apiOrigin,
     },
+    ...(settings.staff.idleMs === null ? {} : { staffIdleMs: settings.staff.idleMs }),
     ...(settings.anchor === null ? {} : { anchor: openAnchor(settings.anchor) }),
   });
 }

@@ -3,7 +3,12 @@
  * 4.6).
  */
 
-import { makePublicActor, mountPublicSurface, mountWidgetScript } from '@freehold/vertical-host';
+import {
+  makePublicActor,
+  makeVisitorLimit,
+  mountPublicSurface,
+  mountWidgetScript,
+} from '@freehold/vertical-host';
 import type { Hono } from 'hono';
 import { BOOKING } from '../lib/manifest.ts';
 import { widgetOutput } from '../widget/schema.ts';
@@ -12,10 +17,16 @@ import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 
 /** Where the script is, among the built pages and on the web. */
 const SCRIPT_PATH = '/embed/appointments.js';
+const BASE_PATH = '/public';
+/** The paths of the public surface; the router counts no request below them. */
+export const PUBLIC_PATHS: readonly string[] = [BASE_PATH, SCRIPT_PATH];
 /** A form of five fields. */
 const BODY_BYTES_MAX = 16 * 1_024;
+/** More appointments than the people behind one address ask of one business in a day. */
+const ASKED_A_DAY = 20;
 
 export function mountPublic(app: Hono<FieldworkEnv>, services: Services): void {
+  const limit = makeVisitorLimit({ times: ASKED_A_DAY, windowSeconds: 86_400, now: services.deps.now });
   const script = services.deps.webFiles?.get(SCRIPT_PATH);
   if (script)
     mountWidgetScript(app, {
@@ -26,7 +37,7 @@ export function mountPublic(app: Hono<FieldworkEnv>, services: Services): void {
   mountPublicSurface(app, {
     ...services.problems,
     service: BOOKING,
-    basePath: '/public',
+    basePath: BASE_PATH,
     bodyLimitBytes: BODY_BYTES_MAX,
     resolveActor: (c, { service }) => actorOf(services, c, service),
     routes: (route) => {
@@ -35,6 +46,8 @@ export function mountPublic(app: Hono<FieldworkEnv>, services: Services): void {
         return c.json({ business: name });
       });
       route.post('/appointments', async (c, { actor, body }) => {
+        // One visitor could close the form for all others: the list of those who wait has an end.
+        limit(requireNode(c).scope, c.env.clientAddress ?? null);
         await actor.invoke('request/ask', body);
         // The id of a request is nothing to a visitor, and nothing that he could be shown anything for.
         return c.json({ status: 'received' }, 201);

@@ -22,6 +22,8 @@ export interface Node {
 export interface Bindings {
   /** Null for a request that reached no instance: then only `/internal/*` answers. */
   readonly node: Node | null;
+  /** The network address of the sender, from the connection; absent or null where it is not known. */
+  readonly clientAddress?: string | null;
 }
 
 export interface AppEnv {

@@ -75,7 +75,11 @@ async function start(): Promise<void> {
   });
 
   let node: Node | null = null;
-  const server = createServer(getRequestListener((request) => app.app.fetch(request, { node })));
+  const server = createServer(
+    getRequestListener((request, { incoming }) =>
+      app.app.fetch(request, { node, clientAddress: incoming.socket.remoteAddress ?? null }),
+    ),
+  );
   server.listen(port, HOST);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new StartError(`Cannot listen on port ${port} (${error.code}): set PORT to a free one.`);

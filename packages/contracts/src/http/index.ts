@@ -5,4 +5,5 @@ export * from './own-address.ts';
 export * from './platform-secret.ts';
 export * from './refusal.ts';
 export * from './request.ts';
+export * from './sender.ts';
 export * from './text-fields.ts';

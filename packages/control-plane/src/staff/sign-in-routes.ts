@@ -107,12 +107,13 @@ function roleOf(actor: Actor): RosterRole | null {
 /** Names the contact, and nothing of the roster. The relying party's own answer clears its cookies. */
 function refusalPage(
   refused: SignInRefusal,
-  { contact = 'an admin of this platform' }: StaffOptions,
+  { contact = 'an admin of this platform', secondFactor = 'acr or amr' }: StaffOptions,
   answered: Response,
 ): Response {
   const why = {
     email_unverified: html`<p>Your identity provider does not say that your e-mail address is verified. Verify it there, then sign in again.</p>`,
     not_on_roster: html`<p>This is for the staff of the platform and the builders of its tenants, and you are not on their roster. Ask ${contact} to put your e-mail address on it.</p>`,
+    second_factor: html`<p>Your identity provider does not say that you signed in with a second factor: its ID token has to have <code>${secondFactor}</code>. Set up a second factor there, then sign in again. Where you have one, ask ${contact} to have the provider send that claim.</p>`,
     tenant_not_active: html`<p>Your tenant is not active at the moment. Ask ${contact}.</p>`,
   }[refused];
   const page = pageResponse({

@@ -2,7 +2,13 @@
  * The options of the sign-in of people: the roster of staff and builders, and the relying party of their issuer (spec
  * 1.B and 5.5).
  */
-import type { EndedSessions, MemberActor, StaffSession, StaffSignIns } from '@freehold/directory';
+import type {
+  EndedSessions,
+  MemberActor,
+  StaffSession,
+  StaffSignIn,
+  StaffSignIns,
+} from '@freehold/directory';
 
 /** A person comes back from the issuer. */
 export interface ArrivedStaff {
@@ -11,6 +17,8 @@ export interface ArrivedStaff {
   readonly expiresAtMs: number;
   readonly email: string | null;
   readonly emailVerified: boolean;
+  /** Absent where none is demanded. */
+  readonly secondFactor?: NonNullable<StaffSignIn['secondFactor']>;
   /** The earlier session of this browser; it ends. */
   readonly previous: StaffSession | null;
 }
@@ -39,6 +47,8 @@ export interface StaffOptions {
   readonly signIns: StaffSignIns;
   /** Called each time; null while no issuer is configured, and then there is no sign-in. */
   readonly relyingParty: () => StaffRelyingParty | null;
+  /** The claims that show a second factor, for the page of a refusal. Default: those of the issuer. */
+  readonly secondFactor?: string;
   /** The contact for a person who is not on the roster. Default: an admin of this platform. */
   readonly contact?: string;
 }

@@ -3,17 +3,26 @@
 import { onTestFinished } from 'vitest';
 import { type Issuer, startIssuer } from '../../../../apps/issuer/src/index.ts';
 import { makeStaffSignIn } from '../../../../apps/platform/src/applications/staff.ts';
+import type { SecondFactorSettings } from '../../../../apps/platform/src/settings/staff-settings.ts';
 import type { Browser } from '../connect/browser.ts';
 import { openFixture } from './fixture.ts';
 
 const CLIENT_SECRET = 'the client secret of the platform at the issuer';
 
+export interface IssuerFixtureOptions {
+  readonly isTold?: boolean;
+  readonly secondFactor?: SecondFactorSettings | null;
+}
+
 /**
  * Opens both. They end with the test.
  * @param origin where browsers reach the house.
- * @param more `isTold`: the issuer reaches it too, and tells it who signed out.
+ * @param more `isTold`: the issuer reaches it too, and tells it who signed out. `secondFactor`: default none.
  */
-export async function openFixtureWithIssuer(origin: string, { isTold = false } = {}) {
+export async function openFixtureWithIssuer(
+  origin: string,
+  { isTold = false, secondFactor = null }: IssuerFixtureOptions = {},
+) {
   const issuer = await startIssuer({
     port: 0,
     env: {},
@@ -38,6 +47,7 @@ export async function openFixtureWithIssuer(origin: string, { isTold = false } =
         origin: () => origin,
         platformSecrets: ['the platform secret of these tests, long enough'],
         allowedIssuers: [],
+        secondFactor,
         // The issuer lives in real time, and its tokens with it.
         now: Date.now,
       }),

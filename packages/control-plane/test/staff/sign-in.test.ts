@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { type Browser, makeBrowser } from '../connect/browser.ts';
 import { authorization, ORIGIN, openFixture } from './fixture.ts';
-import { chooses, openFixtureWithIssuer } from './fixture-with-issuer.ts';
+import { chooses, type IssuerFixtureOptions, openFixtureWithIssuer } from './fixture-with-issuer.ts';
 
-async function openSignIn(origin = ORIGIN) {
-  const { fixture, issuer } = await openFixtureWithIssuer(origin);
+async function openSignIn(origin = ORIGIN, more: IssuerFixtureOptions = {}) {
+  const { fixture, issuer } = await openFixtureWithIssuer(origin, more);
   const browser = makeBrowser({ [new URL(origin).host]: fixture.send }, ['127.0.0.1:4711']);
   return { fixture, issuer, browser };
 }
@@ -97,6 +97,20 @@ describe('another person', () => {
     expect(browser.received.join('')).not.toMatch(/sb_session=[^;"]/);
     expect((await me(browser)).status).toBe(401);
   });
+});
+
+test('a member whose issuer shows no second factor sees the claim that is missing, and gets no session', async () => {
+  const accepted = [{ claim: 'amr', value: 'mfa' }] as const;
+  const { fixture, issuer, browser } = await openSignIn(ORIGIN, {
+    secondFactor: { demand: 'all', accepted },
+  });
+  await fixture.invite('ada', 'admin');
+  const login = await browser.go(`${ORIGIN}/auth/login`);
+  const { response } = await chooses(browser, issuer, login.response, 'ada');
+  const page = await response.text();
+  expect([response.status, page]).toEqual([403, expect.stringContaining('second_factor')]);
+  expect(page).toContain('acr or amr');
+  expect((await me(browser)).status).toBe(401);
 });
 
 test('a program is allowed by a member who signs in on the way', async () => {

@@ -60,7 +60,16 @@ const UNTOUCHED: readonly string[] = [
   ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
   // The round of a consent ticket records that it was used.
   ...['hostname_attempts', 'incoming_copies', 'connect_rounds'],
-  ...['meta', 'staff', 'staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
+  ...[
+    'meta',
+    'staff',
+    'staff_sessions',
+    'staff_tokens',
+    'staff_codes',
+    'staff_devices',
+    'staff_misses',
+    'staff_policy',
+  ],
 ];
 /** Tables whose rows stay, and to which missing rows are added. */
 const MERGED: readonly string[] = ['tokens', 'backups', 'erasures', 'hostname_holders'];

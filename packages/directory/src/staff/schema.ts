@@ -100,8 +100,29 @@ const buildersMigration: Migration = {
   `,
 };
 
+/**
+ * A new installation is one whose log has no row yet. The answer is kept, because a later start cannot tell any more, and
+ * those that upgrade must not lock out their staff.
+ */
+const presenceMigration: Migration = {
+  version: 3,
+  name: 'presence of staff',
+  sql: `
+    -- Written at most once a minute. Null for a session that was not used since this column is there.
+    ALTER TABLE staff_sessions ADD COLUMN last_seen_at INTEGER;
+    CREATE TABLE staff_policy (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      demands_second_factor INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO staff_policy SELECT 1, NOT EXISTS (SELECT 1 FROM admin_log);
+  `,
+};
+
 /** The set that the directory applies after its own. */
-export const staffMigrations = { name: 'staff', migrations: [staffMigration, buildersMigration] } as const;
+export const staffMigrations = {
+  name: 'staff',
+  migrations: [staffMigration, buildersMigration, presenceMigration],
+} as const;
 
 const sourceMigration: Migration = {
   version: 1,

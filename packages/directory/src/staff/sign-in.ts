@@ -30,11 +30,14 @@ import {
   deleteSession,
   deleteSessionsOf,
   insertSession,
+  isNewInstallation,
+  isSeenDue,
   loadMemberByEmail,
   loadMemberBySubject,
   loadSessionMember,
   type StaffRow,
   saveMember,
+  saveSeen,
 } from './store.ts';
 
 /** A sign-in as the issuer reports it, and the session that begins. Plain JSON. */
@@ -49,13 +52,18 @@ export interface StaffSignIn {
   readonly issuerSid: string | null;
   readonly expiresAtMs: number;
   readonly requestId: string;
+  /**
+   * Whether the issuer shows a second factor, where one is demanded: of every installation, or of new ones. Default: none
+   * is demanded.
+   */
+  readonly secondFactor?: { readonly demand: 'all' | 'new'; readonly shown: boolean };
 }
 
 /**
- * `email_unverified`: the roster has this address, and the issuer does not vouch for it. `tenant_not_active`: the tenant of
+ * `second_factor`: one is demanded, and the issuer does not show it. `email_unverified`: the roster has this address, and the issuer does not vouch for it. `tenant_not_active`: the tenant of
  * the builder is suspended or being deleted.
  */
-export type SignInRefusal = 'not_on_roster' | 'email_unverified' | 'tenant_not_active';
+export type SignInRefusal = 'not_on_roster' | 'email_unverified' | 'tenant_not_active' | 'second_factor';
 
 type SignInOutcome =
   | { readonly member: string; readonly head: LogHead | null }
@@ -109,9 +117,19 @@ const staffMethods = (context: UnitContext) => ({
   staffSignIn: (entry: StaffSignIn) => signInStaff(context, entry),
 
   /** A query. Role and roster are as they are at this moment. */
-  staffSession: (session: StaffSession): MemberActor | null => {
-    const member = loadSessionMember(context.db, { ...session, nowMs: context.now() });
-    return member ? memberActor(context.db, member, { session: session.sid }) : null;
+  staffSession: (
+    session: StaffSession & { readonly idleMs: number | null },
+  ): { readonly actor: MemberActor; readonly isSeenDue: boolean } | null => {
+    const { db } = context;
+    const nowMs = context.now();
+    const member = loadSessionMember(db, { ...session, nowMs });
+    const actor = member ? memberActor(db, member, { session: session.sid }) : null;
+    return actor && { actor, isSeenDue: isSeenDue(db, session.sid, nowMs) };
+  },
+
+  staffSeen: ({ sid }: { readonly sid: string }): null => {
+    saveSeen(context.db, { sid, lastSeenAtMs: context.now() });
+    return null;
   },
 
   staffSignOut: ({ sid }: { readonly sid: string }): null => {
@@ -143,9 +161,11 @@ export const staffFeature = /* @__PURE__ */ defineFeature({
 export interface StaffSignInsDeps {
   readonly directory: UnitStub<ReturnType<typeof staffMethods>>;
   readonly publish: (head: LogHead) => Promise<void>;
+  /** The time without a request that ends a session, in milliseconds; null for none. */
+  readonly idleMs: number | null;
 }
 
-export function makeStaffSignIns({ directory, publish }: StaffSignInsDeps): StaffSignIns {
+export function makeStaffSignIns({ directory, publish, idleMs }: StaffSignInsDeps): StaffSignIns {
   const granted = async (issued: GrantedToken & { readonly head: LogHead }) => {
     await publish(issued.head);
     return { token: { secret: issued.secret, expiresAtMs: issued.expiresAtMs } };
@@ -157,7 +177,11 @@ export function makeStaffSignIns({ directory, publish }: StaffSignInsDeps): Staf
       if (outcome.head) await publish(outcome.head);
       return { member: outcome.member };
     },
-    session: (session) => directory.staffSession(session),
+    session: async ({ sid, issuer, subject }) => {
+      const found = await directory.staffSession({ sid, issuer, subject, idleMs });
+      if (found?.isSeenDue) await directory.staffSeen({ sid });
+      return found?.actor ?? null;
+    },
     signOut: async ({ sid }) => void (await directory.staffSignOut({ sid })),
     endSessions: async (ended) => void (await directory.endStaffSessions(ended)),
     orderCode: (order) => directory.orderStaffCode(order),
@@ -191,6 +215,8 @@ function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOutcome {
   const member = bound ?? invited;
   if (!member) return { refused: 'not_on_roster' };
   if (member.tenant !== null && !isActive(db, member.tenant)) return { refused: 'tenant_not_active' };
+  const { demand, shown } = entry.secondFactor ?? { shown: true };
+  if (!shown && (demand === 'all' || isNewInstallation(db))) return { refused: 'second_factor' };
   const { issuer, subject } = entry;
   const after: StaffRow = { ...member, issuer, subject, lastSignInAtMs: nowMs };
   let head: LogHead | null = null;
@@ -207,7 +233,7 @@ function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOutcome {
     });
   }
   const { sid, issuerSid, expiresAtMs } = entry;
-  insertSession(db, { sid, member: member.id, issuerSid, expiresAtMs }, nowMs);
+  insertSession(db, { sid, member: member.id, issuerSid, expiresAtMs, lastSeenAtMs: nowMs }, nowMs);
   return { member: member.id, head };
 }
 

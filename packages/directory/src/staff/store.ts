@@ -61,17 +61,38 @@ const sessions = defineTable('staff_sessions', ['sid'], {
   /** The issuer's own session, which its logout tokens name. */
   issuerSid: nullable(text()),
   expiresAtMs: time(),
+  /** Null for a session of before that was not used since. */
+  lastSeenAtMs: nullable(time()),
 });
 export type SessionRow = RowOf<typeof sessions>;
 
 export const deleteSession = sessions.delete;
+export const saveSeen = sessions.updating('lastSeenAtMs');
+const loadSession = sessions.get;
+
+/** Whether a new installation demands a second factor: one that was made since this is asked. */
+export function isNewInstallation(db: SqlDatabase): boolean {
+  return db.get('SELECT 1 FROM staff_policy WHERE demands_second_factor = 1') !== undefined;
+}
 
 export function insertSession(db: SqlDatabase, row: SessionRow, nowMs: number): void {
   db.run('DELETE FROM staff_sessions WHERE expires_at <= ?', nowMs);
   sessions.insert(db, row);
 }
 
-/** The member of a session that has not ended, if the cookie's subject is still theirs. */
+/** The last use of a session is written at most so often. */
+const SEEN_EVERY_MS = 60_000;
+
+/** Whether the use of a session is to be written. */
+export function isSeenDue(db: SqlDatabase, sid: string, nowMs: number): boolean {
+  const last = loadSession(db, sid)?.lastSeenAtMs ?? null;
+  return last === null || nowMs - last >= SEEN_EVERY_MS;
+}
+
+/**
+ * The member of a session that has not ended and was used lately, if the cookie's subject is still theirs.
+ * @param session `idleMs`: the time without use that ends it; null for none.
+ */
 export function loadSessionMember(
   db: SqlDatabase,
   session: {
@@ -79,16 +100,19 @@ export function loadSessionMember(
     readonly issuer: string;
     readonly subject: string;
     readonly nowMs: number;
+    readonly idleMs: number | null;
   },
 ): StaffRow | undefined {
   return staff.first(
     db,
     `${staff.select} WHERE issuer = ? AND subject = ?
-     AND id = (SELECT member FROM staff_sessions WHERE sid = ? AND expires_at > ?)`,
+     AND id = (SELECT member FROM staff_sessions WHERE sid = ? AND expires_at > ?
+                AND coalesce(last_seen_at, expires_at) > ?)`,
     session.issuer,
     session.subject,
     session.sid,
     session.nowMs,
+    session.idleMs === null ? 0 : session.nowMs - session.idleMs,
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { senderOf, UNKNOWN_ADDRESS } from './rate-limit.ts';
+import { senderOf, UNKNOWN_ADDRESS } from './sender.ts';
 
 describe('whom an address stands for', () => {
   test.each([
