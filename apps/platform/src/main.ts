@@ -24,12 +24,19 @@ function reportIncident(
   );
 }
 
-/** The error and its direct cause; of a notice, its sentence alone. Deeper causes are other programs' messages, which may name people. */
+/**
+ * The error and its direct cause. Deeper causes are other programs' messages, which may name people. Of a notice and of a
+ * known failure (`PlatformError`) it is the sentence, which says it all; every other error has its stack.
+ */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'a value that is no error was thrown';
   if (error instanceof OperatorNotice) return error.message;
   const { cause } = error;
-  const behind = cause instanceof Error ? `\ncaused by ${cause.name}: ${cause.message}` : '';
+  const behind =
+    cause instanceof Error && !(cause instanceof PlatformError)
+      ? `\ncaused by ${cause.name}: ${cause.message}`
+      : '';
+  if (error instanceof PlatformError) return `${error.message}${behind}`;
   return `${error.stack ?? error.message}${behind}`;
 }
 

@@ -65,6 +65,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
     vault,
     now,
     random,
+    onIncident: deps.onIncident,
     ...(blobs === undefined ? {} : { blobs }),
   });
   const directory = makeDirectories(engine, units.identity);

@@ -36,6 +36,31 @@ const listOf = async (visitor: Visitor, id = order): Promise<AttachmentList> =>
   attachmentsResponse.parse(await visitor.get(pathOf(id)));
 
 describe('a file', () => {
+  test.each([
+    ['bytes=4-7', 'very', 'bytes 4-7/14'],
+    ['bytes=9-', 'bytes', 'bytes 9-13/14'],
+    ['bytes=-5', 'bytes', 'bytes 9-13/14'],
+    ['bytes=-99', 'the very bytes', 'bytes 0-13/14'],
+    ['bytes=9-99', 'bytes', 'bytes 9-13/14'],
+    // A server may ignore these, and answer with the whole file.
+    ['bytes=14-', 'the very bytes', null],
+    ['bytes=7-4', 'the very bytes', null],
+    ['bytes=-0', 'the very bytes', null],
+    ['bytes=0-1,4-7', 'the very bytes', null],
+    ['bytes=-', 'the very bytes', null],
+    ['lines=1-2', 'the very bytes', null],
+  ])('asked for %s is answered with %j', async (range, body, contentRange) => {
+    await upload(ada, { body: 'the very bytes' });
+    const [file] = (await listOf(ada)).items;
+    const part = await ada.request('GET', `${pathOf()}/${file?.id}`, undefined, { range });
+    expect([part.status, await part.text()]).toEqual([contentRange === null ? 200 : 206, body]);
+    expect(part.headers.get('content-range')).toBe(contentRange);
+    expect(part.headers.get('content-length')).toBe(String(body.length));
+    const conditional = { range, 'if-range': '"another"' };
+    const whole = await ada.request('GET', `${pathOf()}/${file?.id}`, undefined, conditional);
+    expect([whole.status, await whole.text()]).toEqual([200, 'the very bytes']);
+  });
+
   test('is attached, listed, handed out byte for byte, and part of the story', async () => {
     const response = await upload(ada, { name: 'Kessel „alt“.jpg', body: 'the very bytes' });
     expect(response.status).toBe(201);

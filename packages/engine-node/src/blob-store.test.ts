@@ -1,4 +1,5 @@
 /** Unfinished files in the store of attachments, beyond the contract of every store. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,12 @@ function open(): { readonly dataDirectory: string; readonly store: BlobStore } {
   return { dataDirectory, store: makeNodeBlobStore({ dataDirectory, scopeId: 's', now: () => NOW_MS }) };
 }
 
+function sha256(...parts: readonly Uint8Array[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
 const bodyOf = (text: string) => new Blob([text]).stream();
 
 async function listed(store: BlobStore): Promise<BlobEntry[]> {
@@ -27,16 +34,21 @@ test('unfinished files of an earlier process are removed a day later, and nothin
   const { dataDirectory, store } = open();
   const { digest } = await store.put(bodyOf('whole'), { bytesMax: 100 });
   const root = join(dataDirectory, 'blobs', 's');
+  const folder = digest.slice(0, 2);
   for (const [name, ageMs] of [
     ['.coming-old', 25 * HOUR_MS],
     ['.coming-late', 23 * HOUR_MS],
+    // Of uploads that ended between the list and the blob.
+    [`${folder}/old.chunks`, 25 * HOUR_MS],
+    [`${folder}/late.chunks`, 23 * HOUR_MS],
   ] as const) {
     writeFileSync(join(root, name), 'half');
     const at = new Date(NOW_MS - ageMs);
     utimesSync(join(root, name), at, at);
   }
   expect(await listed(store)).toEqual([{ digest, bytes: 5, atMs: NOW_MS }]);
-  expect(readdirSync(root).sort()).toEqual(['.coming-late', digest.slice(0, 2)]);
+  expect(readdirSync(root).sort()).toEqual(['.coming-late', folder]);
+  expect(readdirSync(join(root, folder)).sort()).toEqual([digest, 'late.chunks']);
 });
 
 test('an upload in progress is left alone, however long it takes', async () => {
@@ -53,6 +65,36 @@ test('an upload in progress is left alone, however long it takes', async () => {
   expect(await listed(store)).toEqual([]);
   await writer.close();
   expect(await stored).toMatchObject({ bytes: 4 });
+});
+
+test('other bytes with a list of chunk digests to match are not passed off as the whole blob', async () => {
+  const { dataDirectory, store } = open();
+  const bytes = Buffer.alloc(2_000_000, 'true');
+  const { digest } = await store.put(new Blob([bytes]).stream(), { bytesMax: bytes.length });
+  bytes[0] = 0;
+  const digests = [bytes.subarray(0, 1_048_576), bytes.subarray(1_048_576)].map((each) => sha256(each));
+  const path = join(dataDirectory, 'blobs', 's', digest.slice(0, 2), digest);
+  writeFileSync(path, bytes);
+  const seal = sha256(Buffer.from(`${digest} ${bytes.length}\n`), ...digests);
+  writeFileSync(`${path}.chunks`, Buffer.concat([...digests, seal]));
+  const body = await store.open(digest);
+  let sent = 0;
+  const failure = await (async () => {
+    for await (const piece of body ?? []) sent += piece.length;
+  })().catch((error: unknown) => error);
+  expect(failure).toMatchObject({ reason: 'blob_damaged' });
+  expect(sent).toBe(1_048_576);
+});
+
+test('a blob takes its list of chunk digests along when it is deleted', async () => {
+  const { dataDirectory, store } = open();
+  const bytes = Buffer.alloc(2_000_000);
+  const { digest } = await store.put(new Blob([bytes]).stream(), { bytesMax: bytes.length });
+  const folder = join(dataDirectory, 'blobs', 's', digest.slice(0, 2));
+  expect(readdirSync(folder)).toEqual([digest, `${digest}.chunks`]);
+  expect(await listed(store)).toEqual([{ digest, bytes: bytes.length, atMs: NOW_MS }]);
+  await store.delete(digest);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('a failure of the disk is reported with its cause to the operator', async () => {

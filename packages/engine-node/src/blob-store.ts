@@ -1,7 +1,6 @@
 /** The bytes of attachments in a directory: one file a blob, named by its SHA-256, complete or absent. */
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { PlatformError } from '@freehold/contracts';
@@ -9,12 +8,17 @@ import {
   assertUnitKey,
   type BlobEntry,
   type BlobLimits,
+  type BlobSource,
   type BlobStore,
-  type StoredBlob,
+  type HashedBlob,
+  makeBlobHash,
+  openBlob,
 } from '@freehold/store';
 import { storageFaultOf, storageProblem } from './lib/storage-faults.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
+/** The end of the name of a list of chunk digests, beside its blob. */
+const CHUNKS = '.chunks';
 /** Names of files of uploads in progress. */
 const COMING = /^\.coming-/;
 /** An unfinished file that is older than a day belongs to a process that ended in the middle. */
@@ -51,8 +55,10 @@ export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
       comingIn.add(coming);
       try {
         await mkdir(root, { recursive: true, mode: 0o700 });
-        const stored = await takeIn(coming, body, limits);
+        const { chunks, ...stored } = await takeIn(coming, body, limits);
         await mkdir(folderOf(stored.digest), { recursive: true, mode: 0o700 });
+        // Before the blob, which then always has its list; a list that a crash tears is made anew.
+        if (chunks) await writeFile(`${pathOf(stored.digest)}${CHUNKS}`, chunks, { mode: 0o600 });
         await rename(coming, pathOf(stored.digest));
         await syncDirectory(folderOf(stored.digest));
         const at = new Date(now());
@@ -66,14 +72,17 @@ export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
       }
     },
 
-    open: async (digest) => {
-      const path = pathOf(digest);
-      const found = await stat(path).catch(orMissing);
-      return found ? checked(createReadStream(path), digest) : null;
+    open: async (digest, range) => {
+      const source = sourceAt(pathOf(digest));
+      return openBlob(source, digest, range).catch((error: unknown) => {
+        throw error instanceof PlatformError ? error : unavailable(error);
+      });
     },
 
     delete: async (digest) => {
-      await rm(pathOf(digest), { force: true }).catch(rethrowUnavailable);
+      const path = pathOf(digest);
+      for (const each of [`${path}${CHUNKS}`, path])
+        await rm(each, { force: true }).catch(rethrowUnavailable);
     },
 
     list: async function* list(): AsyncIterable<BlobEntry> {
@@ -83,9 +92,12 @@ export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
           await removeLeftover(join(root, folder), now());
           continue;
         }
-        for (const digest of (await readdir(join(root, folder)).catch(orMissing)) ?? []) {
-          const found = await stat(join(root, folder, digest)).catch(orMissing);
-          if (found && DIGEST.test(digest)) yield { digest, bytes: found.size, atMs: found.mtimeMs };
+        const names = new Set((await readdir(join(root, folder)).catch(orMissing)) ?? []);
+        for (const digest of names) {
+          if (digest.endsWith(CHUNKS) && !names.has(digest.slice(0, -CHUNKS.length)))
+            await removeLeftover(join(root, folder, digest), now());
+          const found = DIGEST.test(digest) && (await stat(join(root, folder, digest)).catch(orMissing));
+          if (found) yield { digest, bytes: found.size, atMs: found.mtimeMs };
         }
       }
     },
@@ -101,8 +113,8 @@ async function takeIn(
   path: string,
   body: ReadableStream<Uint8Array>,
   limits: BlobLimits,
-): Promise<StoredBlob> {
-  const hash = createHash('sha256');
+): Promise<HashedBlob> {
+  const hash = makeBlobHash();
   let bytes = 0;
   const file = await open(path, 'wx', 0o600);
   try {
@@ -117,7 +129,8 @@ async function takeIn(
   } finally {
     await file.close();
   }
-  const digest = hash.digest('hex');
+  const hashed = hash.finish();
+  const { digest } = hashed;
   if (limits.bytes !== undefined && limits.bytes !== bytes)
     throw mismatch('length_mismatch', `${limits.bytes} bytes were announced and ${bytes} arrived.`);
   if (limits.digest !== undefined && limits.digest !== digest)
@@ -125,7 +138,7 @@ async function takeIn(
       'digest_mismatch',
       'The bytes that arrived are not those announced: their SHA-256 is another.',
     );
-  return { digest, bytes };
+  return hashed;
 }
 
 async function removeLeftover(path: string, nowMs: number): Promise<void> {
@@ -134,22 +147,18 @@ async function removeLeftover(path: string, nowMs: number): Promise<void> {
   if (found && found.mtimeMs < nowMs - COMING_MS) await rm(path, { force: true }).catch(rethrowUnavailable);
 }
 
-/** Returns a file as a stream that fails at its end when its bytes do not match the digest. */
-function checked(file: Readable, digest: string): ReadableStream<Uint8Array> {
-  const hash = createHash('sha256');
-  const check = new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, controller) => {
-      hash.update(chunk);
-      controller.enqueue(chunk);
+/** A blob in a file, with its list beside it. */
+function sourceAt(path: string): BlobSource {
+  return {
+    get: async (part) => {
+      const found = await stat(path).catch(orMissing);
+      if (!found) return null;
+      const file = createReadStream(path, part && { start: part.start, end: part.end - 1 });
+      return { body: Readable.toWeb(file) as ReadableStream<Uint8Array>, bytes: found.size };
     },
-    flush: () => {
-      if (hash.digest('hex') !== digest)
-        throw new PlatformError('unavailable', 'The bytes of this attachment are damaged.', {
-          reason: 'blob_damaged',
-        });
-    },
-  });
-  return (Readable.toWeb(file) as ReadableStream<Uint8Array>).pipeThrough(check);
+    loadChunks: () => readFile(`${path}${CHUNKS}`).catch(orMissing),
+    saveChunks: (list) => writeFile(`${path}${CHUNKS}`, list, { mode: 0o600 }),
+  };
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -27,11 +27,14 @@ describeBlobStore({
   name: 'R2',
   store: (scopeId) => makeBucketBlobStore({ bucket: r2, scopeId }),
   sizes: SIZES,
-  damage: async (scopeId, digest) => {
-    const key = `blobs/${scopeId}/${digest}`;
-    const bytes = new Uint8Array((await (await env.BLOBS.get(key))?.arrayBuffer()) ?? new ArrayBuffer(0));
-    bytes[0] = (bytes[0] ?? 0) ^ 1;
-    await env.BLOBS.put(key, bytes);
+  behind: {
+    damage: async (scopeId, digest, at) => {
+      const key = `blobs/${scopeId}/${digest}`;
+      const bytes = new Uint8Array((await (await env.BLOBS.get(key))?.arrayBuffer()) ?? new ArrayBuffer(0));
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      await env.BLOBS.put(key, bytes);
+    },
+    dropChunks: (scopeId, digest) => env.BLOBS.delete(`blobs/${scopeId}/${digest}.chunks`),
   },
 });
 
@@ -42,9 +45,12 @@ describeBlobStore({
   store: (scopeId) => makeBucketBlobStore({ bucket: s3Bucket, scopeId }),
   // The store is the same, so that one blob of two parts shows what this bucket does.
   sizes: [PART_BYTES + 1],
-  damage: async (scopeId, digest) => {
-    const found = s3.objects.get(`blobs/${scopeId}/${digest}`);
-    if (found) found.bytes[0] = (found.bytes[0] ?? 0) ^ 1;
+  behind: {
+    damage: async (scopeId, digest, at) => {
+      const found = s3.objects.get(`blobs/${scopeId}/${digest}`);
+      if (found) found.bytes[at] = (found.bytes[at] ?? 0) ^ 1;
+    },
+    dropChunks: async (scopeId, digest) => void s3.objects.delete(`blobs/${scopeId}/${digest}.chunks`),
   },
 });
 
@@ -123,7 +129,8 @@ describe('a large blob', () => {
       for await (const _ of blobs.list()) throw new Error('what is on its way is no blob');
       return (await env.BLOBS.list({ prefix: 'blobs/scp_died/' })).objects.length;
     };
-    expect(await look()).toBe(1);
+    // The bytes under their temporary name, and the digests of their chunks.
+    expect(await look()).toBe(2);
     nowMs += 2 * 86_400_000;
     expect(await look()).toBe(0);
   });

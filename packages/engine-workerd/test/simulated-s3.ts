@@ -50,7 +50,7 @@ export function makeSimulatedS3(): SimulatedS3 {
         else objects.delete(key);
         return new Response(null, { status: 204 });
       default:
-        return key === '' ? list(query) : get(key);
+        return key === '' ? list(query) : get(key, request.headers.get('range'));
     }
   };
 
@@ -91,9 +91,15 @@ export function makeSimulatedS3(): SimulatedS3 {
     return source === null ? new Response(null) : xml('<CopyObjectResult></CopyObjectResult>');
   };
 
-  const get = (key: string): Response => {
-    const found = objects.get(key);
-    return found ? new Response(found.bytes) : failure(404, 'NoSuchKey');
+  const get = (key: string, range: string | null): Response => {
+    const bytes = objects.get(key)?.bytes;
+    if (!bytes) return failure(404, 'NoSuchKey');
+    if (range === null) return new Response(bytes, { headers: { 'content-length': String(bytes.length) } });
+    const [start = 0, last = 0] = range.replace('bytes=', '').split('-').map(Number);
+    if (start >= bytes.length) return failure(416, 'InvalidRange');
+    const end = Math.min(last + 1, bytes.length);
+    const headers = { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` };
+    return new Response(bytes.slice(start, end), { status: 206, headers });
   };
 
   const list = (query: URLSearchParams): Response => {

@@ -17,7 +17,7 @@ import {
   type TenantId,
   type VerticalScopeHost,
 } from '@freehold/contracts';
-import type { BlobStore, Engine, EngineTools } from '@freehold/store';
+import type { BlobStore, Engine, EngineTools, IncidentSink } from '@freehold/store';
 import { type Attachments, makeAttachments } from './attachments/attachments.ts';
 import type { ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
@@ -55,6 +55,8 @@ export interface ScopeHostOptions {
   readonly random?: (bytes: number) => Uint8Array;
   /** The keys of persons. Without it, no event about a person can be emitted, and no person erased. */
   readonly vault?: Vault;
+  /** Receives attachments whose bytes are damaged or missing. Default: none. */
+  readonly onIncident?: IncidentSink;
   /** Runs background work at the vault. Default: timers of the runtime. */
   readonly after?: (ms: number, task: () => void) => void;
 }
@@ -100,6 +102,8 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     // A restored snapshot needs its files: they stay as long as it does.
     oldestCopyMs: async (scopeId) => (await engine.tools?.(unit, scopeId).snapshots())?.at(-1)?.atMs ?? null,
     ...(attachmentBytesMax === undefined ? {} : { bytesMax: attachmentBytesMax }),
+    onIncident: (error, key) =>
+      options.onIncident?.(error, { kind: unit.vertical.manifest.slug, key, method: 'openAttachment' }),
   });
   const copies = makeScopeCopies({
     engine,

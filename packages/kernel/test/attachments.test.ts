@@ -29,9 +29,9 @@ const scope = scopeId as never;
 
 async function openWithBlobs(
   bytesMax = 1_000,
-  more: Parameters<typeof openShop>[0] & Pick<AttachmentsOptions, 'oldestCopyMs'> = {},
+  more: Parameters<typeof openShop>[0] & Pick<AttachmentsOptions, 'oldestCopyMs' | 'onIncident'> = {},
 ) {
-  const { oldestCopyMs, ...options } = more;
+  const { oldestCopyMs, onIncident, ...options } = more;
   const opened = await openShop({ vertical, ...options });
   const blobs = (id: string) =>
     makeNodeBlobStore({ dataDirectory: opened.dataDirectory, scopeId: id, now: () => opened.clock.ms });
@@ -40,6 +40,7 @@ async function openWithBlobs(
     blobs,
     now: () => opened.clock.ms,
     bytesMax,
+    onIncident,
     ...(oldestCopyMs ? { oldestCopyMs } : {}),
   });
   const files = () =>
@@ -216,16 +217,42 @@ test('bytes without a record wait a day for it, and are then swept away', async 
   expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, left: 0 });
 });
 
-test('damaged bytes are not passed off as the attachment, and missing ones are said to be missing', async () => {
-  await using opened = await openWithBlobs();
+test('damaged and missing bytes are refused before a byte goes out, and each time reported', async () => {
+  const reports: string[] = [];
+  const onIncident = (error: Error, of: string) => void reports.push(`${of}: ${error.message}`);
+  await using opened = await openWithBlobs(1_000, { onIncident });
   const { id, digest } = await opened.add('whole');
   const [file] = opened.files();
   expect(readFileSync(file as string, 'utf8')).toBe('whole');
   writeFileSync(file as string, 'whale');
-  const { body } = await opened.attachments.open(scope, owner, id);
-  await expect(read(body)).rejects.toMatchObject({ reason: 'blob_damaged' });
+  const open = () => opened.attachments.open(scope, owner, id);
+  await expect(open()).rejects.toMatchObject({ reason: 'blob_damaged' });
   await opened.blobs(scopeId).delete(digest);
-  await expect(opened.attachments.open(scope, owner, id)).rejects.toMatchObject({ reason: 'blob_missing' });
+  await expect(open()).rejects.toMatchObject({ reason: 'blob_missing' });
+  const named = `${scopeId}: Attachment ${id} of scope ${scopeId} (SHA-256 ${digest}): The bytes of this file are`;
+  expect(reports).toEqual([
+    expect.stringMatching(`^${RegExp.escape(named)} damaged`),
+    expect.stringMatching(`^${RegExp.escape(named)} missing`),
+  ]);
+});
+
+test('damage behind the first chunk breaks the answer off before it, and is reported without a stack', async () => {
+  const reports: string[] = [];
+  const onIncident = (error: Error) => void reports.push(error.message);
+  await using opened = await openWithBlobs(4_000_000, { onIncident });
+  const bytes = Buffer.alloc(3_000_000, 'abc');
+  const { id } = await opened.attachments.add(scope, owner, meta, new Blob([bytes]).stream());
+  const file = opened.files().find((each) => !each.endsWith('.chunks')) as string;
+  const damaged = readFileSync(file);
+  damaged[2_999_999] = 0;
+  writeFileSync(file, damaged);
+  const { body } = await opened.attachments.open(scope, owner, id);
+  let sent = 0;
+  const failure = await (async () => {
+    for await (const piece of body) sent += piece.length;
+  })().catch((error: unknown) => error as Error);
+  expect(failure).toMatchObject({ reason: 'blob_damaged', stack: expect.not.stringContaining(' at ') });
+  expect([sent, reports.length]).toEqual([2 * 1_024 * 1_024, 1]);
 });
 
 test('those of a record are listed in order, and a record has 200 at most', async () => {

@@ -1,6 +1,6 @@
 /** The contract of blobs on a file system, and on the store of the environments under test. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore } from '@freehold/store';
@@ -12,14 +12,19 @@ import { makeMemoryBlobStore } from '../../testkit/src/scope-contract/index.ts';
 const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-blobs-'));
 afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));
 
+const pathOf = (scopeId: string, digest: string) =>
+  join(dataDirectory, 'blobs', scopeId, digest.slice(0, 2), digest);
+
 describeBlobStore({
   name: 'a file system',
   store: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now: Date.now }),
-  damage: async (scopeId, digest) => {
-    const path = join(dataDirectory, 'blobs', scopeId, digest.slice(0, 2), digest);
-    const bytes = await readFile(path);
-    bytes[0] = (bytes[0] ?? 0) ^ 1;
-    await writeFile(path, bytes);
+  behind: {
+    damage: async (scopeId, digest, at) => {
+      const bytes = await readFile(pathOf(scopeId, digest));
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      await writeFile(pathOf(scopeId, digest), bytes);
+    },
+    dropChunks: (scopeId, digest) => rm(`${pathOf(scopeId, digest)}.chunks`, { force: true }),
   },
 });
 

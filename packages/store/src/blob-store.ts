@@ -14,6 +14,13 @@ export interface StoredBlob {
   readonly bytes: number;
 }
 
+/** A part of a blob, in bytes from its beginning. It lies in the blob, and is not empty. */
+export interface ByteRange {
+  readonly start: number;
+  /** The byte after the last. */
+  readonly end: number;
+}
+
 /** One blob as {@link BlobStore.list} tells of it. */
 export interface BlobEntry extends StoredBlob {
   /** When its bytes last came in, in milliseconds since the epoch. */
@@ -28,10 +35,11 @@ export interface BlobStore {
    */
   put(body: ReadableStream<Uint8Array>, limits: BlobLimits): Promise<StoredBlob>;
   /**
-   * The bytes, checked against their digest while they leave: the stream fails at its end when they were damaged.
-   * Null when there are none.
+   * The bytes, or a range of them, checked before they leave (see `blob-chunks.ts`). Null when there are none.
+   * @throws PlatformError `unavailable`, reason `blob_damaged`: at once where the first bytes are damaged, and as a
+   * failure of the stream, before the first damaged byte, where later ones are.
    */
-  open(digest: string): Promise<ReadableStream<Uint8Array> | null>;
+  open(digest: string, range?: ByteRange): Promise<ReadableStream<Uint8Array> | null>;
   /** Deleting what is not there is done. */
   delete(digest: string): Promise<void>;
   list(): AsyncIterable<BlobEntry>;

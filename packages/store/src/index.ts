@@ -1,5 +1,6 @@
 /** Where the platform's memory meets its engines. Start with `unit.ts`, then `engine.ts`. */
 
+export { type BlobSource, type HashedBlob, makeBlobHash, openBlob } from './blob-chunks.ts';
 export * from './blob-store.ts';
 export * from './engine.ts';
 export * from './group.ts';

@@ -4,6 +4,7 @@ import { queryFields, textReader } from '@freehold/contracts/http';
 import { ATTACHMENT_BYTES_MAX } from '@freehold/kernel';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { requestedRange } from './byte-range.ts';
 import { authenticatedPrincipal, requireNode } from './caller.ts';
 import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { nameActors } from './people.ts';
@@ -77,13 +78,21 @@ const readShow = textReader('The query', z.strictObject({ show: z.literal('inlin
 
 async function download(services: Services, c: FieldworkContext): Promise<Response> {
   const { show } = readShow(queryFields(new URL(c.req.url)));
-  const { scope, principal, id } = await attachmentOf(services, c);
-  const { record, body } = await services.host.attachments.open(scope, principal, id);
+  const { scope, principal, id, bytes } = await attachmentOf(services, c);
+  // There is no entity tag to compare, so that a conditional range is answered with the whole file.
+  const asked = c.req.header('if-range') === undefined ? c.req.header('range') : undefined;
+  const range = requestedRange(asked, bytes);
+  const { start, end } = range ?? { start: 0, end: bytes };
+  const { attachments } = services.host;
+  const { record, body } = await attachments.open(scope, principal, id, range ?? undefined);
   const isShown = show === 'inline' && SHOWN_TYPES.has(record.mediaType);
   return new Response(body, {
+    status: range ? 206 : 200,
     headers: {
       'content-type': isShown ? record.mediaType : ANY_TYPE,
-      'content-length': String(record.bytes),
+      'content-length': String(end - start),
+      'accept-ranges': 'bytes',
+      ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${bytes}` } : {}),
       'content-disposition': `${isShown ? 'inline' : 'attachment'}; ${nameParameters(record.filename)}`,
       // A member's upload: whatever is in it may run nothing and load nothing.
       'content-security-policy': "default-src 'none'; sandbox",
@@ -124,11 +133,12 @@ async function attachTo(services: Services, c: FieldworkContext): Promise<Place>
 async function attachmentOf(
   services: Services,
   c: FieldworkContext,
-): Promise<Place & { readonly id: string }> {
+): Promise<Place & { readonly id: string; readonly bytes: number }> {
   const place = await attachTo(services, c);
   const id = c.req.param('attachment') ?? '';
   const records = await services.host.attachments.list(place.scope, place.principal, place.entity);
-  if (records.some((each) => each.id === id)) return { ...place, id };
+  const found = records.find((each) => each.id === id);
+  if (found) return { ...place, id, bytes: found.bytes };
   throw new PlatformError('not_found', 'There is no such attachment.', { reason: 'unknown_attachment' });
 }
 

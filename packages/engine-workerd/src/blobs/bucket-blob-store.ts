@@ -3,19 +3,23 @@
  * the name of an object before its bytes, and the digest is known after them: a blob that fits into a part is held in
  * memory until then. A larger one gets a temporary name first, and is copied to its own by the bucket.
  */
-import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import {
   assertUnitKey,
   type BlobEntry,
   type BlobLimits,
+  type BlobSource,
   type BlobStore,
+  type HashedBlob,
+  openBlob,
   type StoredBlob,
 } from '@freehold/store';
 import { type Bucket, PART_BYTES } from './bucket.ts';
 import { takeIn } from './take-in.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
+/** The end of the key of a list of chunk digests, beside its blob. */
+const CHUNKS = '.chunks';
 /** The prefix of names of uploads in progress. */
 const COMING = '.coming-';
 /** An older upload has died. */
@@ -54,19 +58,23 @@ export function makeBucketBlobStore(options: BucketBlobStoreOptions): BlobStore 
       }
     },
 
-    open: async (digest) => {
-      const body = await bucket.get(keyOf(digest)).catch(rethrowUnavailable);
-      return body && checked(body, digest);
+    open: async (digest, range) =>
+      openBlob(sourceAt(bucket, keyOf(digest)), digest, range).catch(rethrowUnavailable),
+
+    delete: async (digest) => {
+      const key = keyOf(digest);
+      for (const each of [`${key}${CHUNKS}`, key]) await bucket.delete(each).catch(rethrowUnavailable);
     },
 
-    delete: (digest) => bucket.delete(keyOf(digest)).catch(rethrowUnavailable),
-
     list: async function* list(): AsyncIterable<BlobEntry> {
+      let last = '';
       for await (const { key, bytes, atMs } of reachable(bucket.list(root))) {
-        const digest = key.slice(root.length);
-        if (DIGEST.test(digest)) yield { digest, bytes, atMs };
-        // No other code would find the object of a dead upload.
-        else if (digest.startsWith(COMING) && atMs < now() - COMING_KEPT_MS)
+        const name = key.slice(root.length);
+        if (DIGEST.test(name)) {
+          yield { digest: name, bytes, atMs };
+          last = name;
+        } else if ((name.startsWith(COMING) || isListWithout(last, name)) && atMs < now() - COMING_KEPT_MS)
+          // No other code would find what a dead upload left.
           await bucket.delete(key).catch(rethrowUnavailable);
       }
     },
@@ -89,12 +97,18 @@ async function put(bucket: Bucket, { body, limits, keyOf, comingKey }: Coming): 
   const incoming = takeIn(body, limits, PART_BYTES);
   const first = await incoming.next();
   if (first.done) throw new Error('bytes that came in have no last part');
+  /** Before the blob, which then always has its list. */
+  const putChunks = async ({ digest, chunks }: HashedBlob): Promise<void> => {
+    if (chunks) await bucket.put(`${keyOf(digest)}${CHUNKS}`, chunks);
+  };
   if (first.value.stored) {
-    await bucket.put(keyOf(first.value.stored.digest), first.value.bytes);
-    return first.value.stored;
+    const { digest, bytes } = first.value.stored;
+    await putChunks(first.value.stored);
+    await bucket.put(keyOf(digest), first.value.bytes);
+    return { digest, bytes };
   }
   const upload = await bucket.upload(comingKey);
-  let stored: StoredBlob | null = null;
+  let stored: HashedBlob | null = null;
   try {
     await upload.part(first.value.bytes);
     for await (const part of incoming) {
@@ -108,31 +122,29 @@ async function put(bucket: Bucket, { body, limits, keyOf, comingKey }: Coming): 
     throw error;
   }
   try {
+    await putChunks(stored);
     await bucket.copy(comingKey, keyOf(stored.digest), stored.bytes);
-    return stored;
+    return { digest: stored.digest, bytes: stored.bytes };
   } finally {
     // An object that stays because this fails is removed by a later listing.
     await bucket.delete(comingKey).catch(() => undefined);
   }
 }
 
-/** Returns a stream that fails at its end when its bytes do not match the digest. */
-function checked(body: ReadableStream<Uint8Array>, digest: string): ReadableStream<Uint8Array> {
-  const hash = createHash('sha256');
-  return body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, controller) => {
-        hash.update(chunk);
-        controller.enqueue(chunk);
-      },
-      flush: () => {
-        if (hash.digest('hex') !== digest)
-          throw new PlatformError('unavailable', 'The bytes of this attachment are damaged.', {
-            reason: 'blob_damaged',
-          });
-      },
-    }),
-  );
+/** Whether an object is the list of another blob than the one before it; keys come in their order. */
+function isListWithout(last: string, name: string): boolean {
+  return name.endsWith(CHUNKS) && name !== `${last}${CHUNKS}`;
+}
+
+function sourceAt(bucket: Bucket, key: string): BlobSource {
+  return {
+    get: (part) => bucket.get(key, part),
+    loadChunks: async () => {
+      const found = await bucket.get(`${key}${CHUNKS}`);
+      return found && new Uint8Array(await new Response(found.body).arrayBuffer());
+    },
+    saveChunks: (list) => bucket.put(`${key}${CHUNKS}`, list),
+  };
 }
 
 async function* reachable<T>(items: AsyncIterable<T>): AsyncGenerator<T> {

@@ -1,5 +1,7 @@
 /** The port to a bucket, as far as attachments need it. R2 and S3 implement it. */
 
+import type { ByteRange } from '@freehold/store';
+
 /** An object in a listing. */
 export interface BucketObject {
   readonly key: string;
@@ -23,10 +25,17 @@ export interface Bucket {
   upload(key: string): Promise<BucketUpload>;
   /** Copies an object of so many bytes. */
   copy(from: string, to: string, bytes: number): Promise<void>;
-  get(key: string): Promise<ReadableStream<Uint8Array> | null>;
+  /**
+   * Returns an object, or the part that a range covers of it, and the size of the whole. The range begins in the object,
+   * and may end beyond it.
+   */
+  get(
+    key: string,
+    range?: ByteRange,
+  ): Promise<{ readonly body: ReadableStream<Uint8Array>; readonly bytes: number } | null>;
   /** Does nothing when there is no such object. */
   delete(key: string): Promise<void>;
-  /** Yields every object with this prefix. Objects that are put or deleted meanwhile may be missing. */
+  /** Yields every object with this prefix, in the order of their keys. Objects that are put or deleted meanwhile may be missing. */
   list(prefix: string): AsyncIterable<BucketObject>;
 }
 

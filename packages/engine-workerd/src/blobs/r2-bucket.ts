@@ -21,7 +21,11 @@ export function makeR2Bucket(r2: R2Bucket): Bucket {
       const length = new FixedLengthStream(bytes);
       await Promise.all([object.body.pipeTo(length.writable), r2.put(to, length.readable)]);
     },
-    get: async (key) => (await r2.get(key))?.body ?? null,
+    get: async (key, range) => {
+      const length = range && { range: { offset: range.start, length: range.end - range.start } };
+      const found = await r2.get(key, length ?? {});
+      return found && { body: found.body, bytes: found.size };
+    },
     delete: (key) => r2.delete(key),
     list: async function* list(prefix) {
       for (let cursor: string | undefined; ; ) {

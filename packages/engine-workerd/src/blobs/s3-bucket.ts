@@ -83,9 +83,13 @@ export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucke
       await textOf({ method: 'PUT', key: to, headers });
     },
 
-    get: async (key) => {
-      const response = await ask({ method: 'GET', key });
-      if (response.ok) return response.body ?? new Response(new Uint8Array(0)).body;
+    get: async (key, range) => {
+      const headers: Record<string, string> = range ? { range: `bytes=${range.start}-${range.end - 1}` } : {};
+      const response = await ask({ method: 'GET', key, headers });
+      if (response.ok) {
+        const body = response.body ?? (new Response(new Uint8Array(0)).body as ReadableStream<Uint8Array>);
+        return { body, bytes: sizeIn(response) };
+      }
       const text = await response.text();
       // A missing bucket is a failure and not a missing object.
       if (response.status === 404 && codeOf(text) !== 'NoSuchBucket') return null;
@@ -109,6 +113,13 @@ export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucke
       }
     },
   };
+}
+
+/** Returns the size of the whole object: in an answer with a part, after the slash of `Content-Range`. */
+function sizeIn({ status, headers }: Response): number {
+  const text = status === 206 ? headers.get('content-range')?.split('/')[1] : headers.get('content-length');
+  if (text === undefined || text === null || !/^\d+$/.test(text)) throw unreadable();
+  return Number(text);
 }
 
 /** Parses a page of a listing. A truncated one must not pass for a short one. */

@@ -1,13 +1,12 @@
 /** Reads an upload: counts, hashes and checks its bytes, and groups them into parts of one size. */
-import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
-import type { BlobLimits, StoredBlob } from '@freehold/store';
+import { type BlobLimits, type HashedBlob, makeBlobHash } from '@freehold/store';
 
 /** Some of the bytes, in their order. */
 export interface IncomingPart {
   readonly bytes: Uint8Array;
-  /** The digest and length of all bytes: with the last part, once they match the announced ones. */
-  readonly stored: StoredBlob | null;
+  /** The digests and length of all bytes: with the last part, once they match the announced ones. */
+  readonly stored: HashedBlob | null;
 }
 
 /**
@@ -21,7 +20,7 @@ export async function* takeIn(
   limits: BlobLimits,
   partBytes: number,
 ): AsyncGenerator<IncomingPart, void> {
-  const hash = createHash('sha256');
+  const hash = makeBlobHash();
   let bytes = 0;
   let part = new Uint8Array(0);
   let filled = 0;
@@ -44,7 +43,8 @@ export async function* takeIn(
       at += piece.length;
     }
   }
-  const digest = hash.digest('hex');
+  const stored = hash.finish();
+  const { digest } = stored;
   if (limits.bytes !== undefined && limits.bytes !== bytes)
     throw mismatch('length_mismatch', `${limits.bytes} bytes were announced and ${bytes} arrived.`);
   if (limits.digest !== undefined && limits.digest !== digest)
@@ -52,7 +52,7 @@ export async function* takeIn(
       'digest_mismatch',
       'The bytes that arrived are not those announced: their SHA-256 is another.',
     );
-  yield { bytes: part.subarray(0, filled), stored: { digest, bytes } };
+  yield { bytes: part.subarray(0, filled), stored };
 }
 
 /** Grows with the bytes, so that a small file does not take the memory of a large one. */

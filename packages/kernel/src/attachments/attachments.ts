@@ -11,7 +11,7 @@ import {
   parseInput,
   type ScopeId,
 } from '@freehold/contracts';
-import type { BlobStore } from '@freehold/store';
+import type { BlobStore, ByteRange } from '@freehold/store';
 import type { ScopeStub } from '../contract/scope-methods.ts';
 
 /** The default size limit of one attachment: 50 MiB. */
@@ -36,8 +36,11 @@ export interface Attachments {
     meta: AttachmentMeta,
     body: ReadableStream<Uint8Array>,
   ): Promise<AttachmentRecord>;
-  /** @throws PlatformError `not_found`, `permission_denied`; `unavailable`, reason `blob_missing`. */
-  open(scopeId: ScopeId, principal: ActorId, id: string): Promise<OpenAttachment>;
+  /**
+   * Opens the bytes, or a range of them. Damaged ones never leave: the stream fails before them.
+   * @throws PlatformError `not_found`, `permission_denied`; `unavailable`, reason `blob_missing` or `blob_damaged`.
+   */
+  open(scopeId: ScopeId, principal: ActorId, id: string, range?: ByteRange): Promise<OpenAttachment>;
   /** Returns those of one record, oldest first; at most 200. */
   list(scopeId: ScopeId, principal: ActorId, entity: EntityRef): Promise<readonly AttachmentRecord[]>;
   /** Removes the row at once, and the bytes when no rewind can need them: after eight days. */
@@ -61,10 +64,12 @@ export interface AttachmentsOptions {
    * Default: none. Attachments that were removed since are kept for it.
    */
   readonly oldestCopyMs?: (scopeId: ScopeId) => Promise<number | null>;
+  /** Receives each failure of the store to give bytes that a record names. Default: none. */
+  readonly onIncident?: ((error: PlatformError, scopeId: ScopeId) => void) | undefined;
 }
 
 export function makeAttachments(options: AttachmentsOptions): Attachments {
-  const { scope, blobs, now, bytesMax = ATTACHMENT_BYTES_MAX, oldestCopyMs } = options;
+  const { scope, blobs, now, bytesMax = ATTACHMENT_BYTES_MAX, oldestCopyMs, onIncident } = options;
 
   return {
     add: async (scopeId, principal, given, body) => {
@@ -86,14 +91,25 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
       }
     },
 
-    open: async (scopeId, principal, id) => {
+    open: async (scopeId, principal, id, range) => {
       const record = await scope(scopeId).attachment({ principal, id });
-      const body = await blobs(scopeId).open(record.digest);
-      if (!body)
-        throw new PlatformError('unavailable', 'The bytes of this attachment are missing.', {
-          reason: 'blob_missing',
-        });
-      return { record, body };
+      const report = (error: unknown): void => {
+        if (!(error instanceof PlatformError)) return;
+        const { code, message, reason } = error;
+        const detail = `Attachment ${id} of scope ${scopeId} (SHA-256 ${record.digest}): ${message}`;
+        onIncident?.(
+          new PlatformError(code, detail, { ...(reason ? { reason } : {}), cause: error }),
+          scopeId,
+        );
+      };
+      try {
+        const body = await blobs(scopeId).open(record.digest, range);
+        if (!body) throw missing();
+        return { record, body: watched(body, report) };
+      } catch (error) {
+        report(error);
+        throw error;
+      }
     },
 
     list: (scopeId, principal, entity) => scope(scopeId).attachments({ principal, entity }),
@@ -128,6 +144,37 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
       return counts;
     },
   };
+}
+
+/** Returns a stream that reports its failure. */
+function watched(
+  body: ReadableStream<Uint8Array>,
+  report: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          report(error);
+          // A server prints the failure of an answer that it has begun: the sentence is enough there.
+          throw error instanceof PlatformError ? Object.assign(error, { stack: error.message }) : error;
+        });
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function missing(): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'The bytes of this file are missing in the store. Ask the people who run this to bring back its copy.',
+    { reason: 'blob_missing' },
+  );
 }
 
 /** A file name is shown to people, and stands in headers and file systems. */

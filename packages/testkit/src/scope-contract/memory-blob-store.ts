@@ -20,9 +20,9 @@ export function makeMemoryBlobStore(now: () => number): BlobStore {
       held.set(found, { bytes: all, atMs: now() });
       return { digest: found, bytes: all.length };
     },
-    open: async (digest) => {
+    open: async (digest, range) => {
       const found = held.get(requireDigest(digest));
-      return found ? streamOf(found.bytes) : null;
+      return found ? streamOf(found.bytes.slice(range?.start, range?.end)) : null;
     },
     delete: async (digest) => void held.delete(requireDigest(digest)),
     list: async function* () {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { BlobEntry, BlobStore } from '../../../store/src/blob-store.ts';
+import type { BlobEntry, BlobStore, ByteRange } from '../../../store/src/blob-store.ts';
 
 /** A blob store under test. */
 export interface BlobStoreSetup {
@@ -14,10 +14,17 @@ export interface BlobStoreSetup {
   readonly store: (scopeId: string) => BlobStore;
   /** Sizes at which this store changes its method, tested beside the small ones that every store gets. */
   readonly sizes?: readonly number[];
-  /** Changes bytes under a digest without the store. Absent where nothing can. */
-  readonly damage?: (scopeId: string, digest: string) => Promise<void>;
+  /** The storage behind the store. Absent where nothing else reaches it. */
+  readonly behind?: {
+    /** Changes the byte at a place under a digest. */
+    damage(scopeId: string, digest: string, at: number): Promise<void>;
+    /** Removes the list of chunk digests, as if an earlier version had stored the blob. */
+    dropChunks(scopeId: string, digest: string): Promise<void>;
+  };
 }
 
+/** The size of a chunk, which is checked before a byte of it leaves. */
+const CHUNK = 1_024 * 1_024;
 const BYTES_MAX = 64 * 1_024 * 1_024;
 const LIMITS = { bytesMax: BYTES_MAX };
 const UNOWNED = 'f'.repeat(64);
@@ -29,13 +36,15 @@ const newScopeId = (): string => {
 };
 
 /** Declares the suite. */
-export function describeBlobStore({ name, store, sizes = [], damage }: BlobStoreSetup): void {
+export function describeBlobStore({ name, store, sizes = [], behind }: BlobStoreSetup): void {
   const open = () => {
     const scopeId = newScopeId();
     return { scopeId, blobs: store(scopeId) };
   };
   /** A small size, and each size at which the store changes its method. */
   const everySize = [9, ...sizes];
+  /** Sizes at which the number of chunks changes. */
+  const checkedSizes = [9, CHUNK, CHUNK + 5];
 
   describe(`the contract of blobs on ${name}`, () => {
     test.each([0, 1, ...everySize])('%d bytes come out as they went in', async (size) => {
@@ -175,17 +184,105 @@ export function describeBlobStore({ name, store, sizes = [], damage }: BlobStore
       expect((await read(blobs, digest)).length).toBe(300_000);
     });
 
-    if (damage)
-      test.each(everySize)('%d damaged bytes are not passed off as the right ones', async (size) => {
-        const { scopeId, blobs } = open();
-        const { digest } = await blobs.put(streamOf(bytesOf(size, 11)), LIMITS);
-        await damage(scopeId, digest);
-        await expect(read(blobs, digest)).rejects.toMatchObject({
-          code: 'unavailable',
-          reason: 'blob_damaged',
-        });
-      });
+    test.each(checkedSizes)('of %d bytes each range comes out as it went in', async (size) => {
+      const { blobs } = open();
+      const bytes = bytesOf(size, 12);
+      const { digest } = await blobs.put(streamOf(bytes), LIMITS);
+      for (const range of rangesOf(size))
+        expect(digestOf(await read(blobs, digest, range))).toBe(
+          digestOf(bytes.subarray(range.start, range.end)),
+        );
+    });
+
+    if (behind) describeChecks({ open, sizes: checkedSizes, behind });
   });
+}
+
+interface Checked {
+  readonly open: () => { readonly scopeId: string; readonly blobs: BlobStore };
+  readonly sizes: readonly number[];
+  readonly behind: NonNullable<BlobStoreSetup['behind']>;
+}
+
+const DAMAGED = { code: 'unavailable', reason: 'blob_damaged' };
+
+function describeChecks({ open, sizes, behind }: Checked): void {
+  test.each(sizes)('of %d bytes no damaged one goes out, and none of its chunk', async (size) => {
+    const bytes = bytesOf(size, 11);
+    for (const at of new Set([0, size - 1])) {
+      const { scopeId, blobs } = open();
+      const { digest } = await blobs.put(streamOf(bytes), LIMITS);
+      await behind.damage(scopeId, digest, at);
+      const whole = beginning(blobs, digest);
+      // Damage in the first chunk is found before the store answers at all.
+      if (at < CHUNK) await expect(whole).rejects.toMatchObject(DAMAGED);
+      else expect(await whole).toEqual({ ...beginningUpTo(at), failure: expect.objectContaining(DAMAGED) });
+      for (const range of rangesOf(size)) {
+        const isTouched = chunkOf(range.start) <= chunkOf(at) && chunkOf(at) <= chunkOf(range.end - 1);
+        if (isTouched) await expect(read(blobs, digest, range)).rejects.toMatchObject(DAMAGED);
+        else expect((await read(blobs, digest, range)).length).toBe(range.end - range.start);
+      }
+      // The same bytes again repair it.
+      await blobs.put(streamOf(bytes), LIMITS);
+      expect(digestOf(await read(blobs, digest))).toBe(digest);
+    }
+  });
+
+  test.each(sizes)(
+    '%d bytes without digests of chunks are checked whole before the first byte',
+    async (size) => {
+      const { scopeId, blobs } = open();
+      const bytes = bytesOf(size, 13);
+      const { digest } = await blobs.put(streamOf(bytes), LIMITS);
+      for (const range of [undefined, ...rangesOf(size)]) {
+        await behind.dropChunks(scopeId, digest);
+        const expected = bytes.subarray(range?.start ?? 0, range?.end ?? size);
+        expect(digestOf(await read(blobs, digest, range))).toBe(digestOf(expected));
+      }
+      await behind.damage(scopeId, digest, size - 1);
+      // The opening above made the list again.
+      if (size > CHUNK) expect((await read(blobs, digest, { start: 0, end: 1 })).length).toBe(1);
+      await behind.dropChunks(scopeId, digest);
+      for (const range of [undefined, { start: 0, end: 1 }])
+        await expect(blobs.open(digest, range)).rejects.toMatchObject(DAMAGED);
+    },
+  );
+}
+
+const chunkOf = (at: number): number => Math.floor(at / CHUNK);
+
+/** The bytes before the chunk of a damaged one. */
+function beginningUpTo(damagedAt: number): { readonly length: number } {
+  return { length: chunkOf(damagedAt) * CHUNK };
+}
+
+/** Opens a blob, and reads until the stream ends or fails. */
+async function beginning(
+  blobs: BlobStore,
+  digest: string,
+): Promise<{ readonly length: number; readonly failure: unknown }> {
+  const body = await blobs.open(digest);
+  if (!body) throw new Error('there are no such bytes');
+  let length = 0;
+  try {
+    for await (const chunk of body) length += chunk.length;
+    return { length, failure: null };
+  } catch (failure) {
+    return { length, failure };
+  }
+}
+
+/** Ranges at both ends, in the middle, around the bounds of chunks, and all. */
+function rangesOf(size: number): ByteRange[] {
+  const middle = Math.floor(size / 2);
+  return [
+    { start: 0, end: 1 },
+    { start: size - 1, end: size },
+    { start: middle, end: Math.min(size, middle + 3) },
+    { start: CHUNK - 2, end: CHUNK + 1 },
+    { start: CHUNK, end: 2 * CHUNK },
+    { start: 0, end: size },
+  ].filter(({ start, end }) => start < end && end <= size);
 }
 
 /** Returns bytes that differ by position and by seed. */
@@ -217,8 +314,8 @@ function streamOf(bytes: Uint8Array, atEnd?: () => never): ReadableStream<Uint8A
   });
 }
 
-async function read(blobs: BlobStore, digest: string): Promise<Uint8Array> {
-  const body = await blobs.open(digest);
+async function read(blobs: BlobStore, digest: string, range?: ByteRange): Promise<Uint8Array> {
+  const body = await blobs.open(digest, range);
   if (!body) throw new Error('there are no such bytes');
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);

@@ -94,8 +94,9 @@ export async function bytesResponse(
   const { body: sent, begin } = relay(body, {
     onFailure: (cause) => {
       recordIncident(c, cause, options);
-      // Servers may print the message of a broken stream, also to the caller.
-      return new PlatformError('internal', 'The answer broke off.');
+      // Servers may print a broken stream's error, its message also to the caller.
+      const broken = new PlatformError('internal', 'The answer broke off.');
+      return Object.assign(broken, { stack: broken.message });
     },
   });
   await begin();
