@@ -1,5 +1,5 @@
 /** A platform whose data was damaged: what its people and its operator are told. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
@@ -56,4 +56,27 @@ test('a damaged photo is refused before its first byte, and is an issue', async 
     .toEqual([
       expect.objectContaining({ message: expect.stringContaining('The bytes of this file are damaged') }),
     ]);
+});
+
+test('a vault that is gone beside sealed data is named, nothing about people is stored, and all else goes on', async () => {
+  const before = await openEmbeddedPlatform();
+  using ada = new Caller();
+  const order = await newOrder(ada, before);
+  await before.platform.close();
+  const folder = join(before.place.dataDirectory, 'vault');
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+
+  await using opened = await openEmbeddedPlatform({}, before.place);
+  expect(opened.platform.warnings).toEqual([
+    expect.stringMatching(`^The vault of tenant ${opened.scope.tenantId} is gone`),
+  ]);
+  const add = await ada.ask(`${opened.app}/api/customers`, { json: { name: 'Mr Finch' } });
+  expect([add.status, add.json()]).toEqual([503, expect.objectContaining({ reason: 'vault_missing' })]);
+  expect(opened.incidents[0]).toEqual([
+    { kind: 'vault', key: opened.scope.tenantId, method: 'open' },
+    expect.objectContaining({ message: expect.stringContaining('Stop the platform and put the file back') }),
+  ]);
+  for (const path of ['/api/me', '/api/orders', '/api/customers', `/api/orders/${order}`])
+    expect([path, (await ada.ask(`${opened.app}${path}`)).status]).toEqual([path, 200]);
+  expect(readdirSync(folder)).toEqual([]);
 });

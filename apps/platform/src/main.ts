@@ -1,7 +1,7 @@
 /**
  * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
- * `npm start -- begin-anew`: a new installation in the place of a lost one; `npm start -- vertical-secret`: the secret for
- * a vertical that runs elsewhere.
+ * `npm start -- begin-anew`: a new installation in the place of a lost one; `npm start -- new-vault`: a new vault in the
+ * place of one that is lost for good; `npm start -- vertical-secret`: the secret for a vertical that runs elsewhere.
  */
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
@@ -13,6 +13,7 @@ import { startFailureOf } from './start/checks.ts';
 import { BEGIN_ANEW_USAGE, beginAnew } from './storage/installation.ts';
 import { RESTORE_USAGE, restore } from './storage/restore.ts';
 import { showVerticalSecret, VERTICAL_SECRET_USAGE } from './storage/secrets.ts';
+import { beginNewVault, NEW_VAULT_USAGE } from './storage/vaults.ts';
 
 /** Writes a line for each incident on standard error, for the operator: the error and its place, never the request. */
 function reportIncident(
@@ -102,6 +103,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['restore', restore],
   ['begin-anew', beginAnew],
   ['vertical-secret', showVerticalSecret],
+  ['new-vault', beginNewVault],
 ]);
 
 async function main(): Promise<void> {
@@ -113,7 +115,7 @@ async function main(): Promise<void> {
   const run = COMMANDS.get(command);
   if (!run)
     throw new SettingsError(
-      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${BEGIN_ANEW_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
+      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
     );
   for (const line of await run(args, settings)) console.log(line);
 }

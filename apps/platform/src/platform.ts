@@ -211,6 +211,7 @@ async function wire(
       ...warningsOf(settings),
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
       ...warningsOfPlaces(settings),
+      ...storage.warnings,
       ...warningsOfFiles(settings.dataDirectory, storage.files),
       ...warningsOfTokens(await hostAdmin.legacyPushTokens()),
     ],

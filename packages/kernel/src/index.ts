@@ -28,7 +28,7 @@ export {
   ledgerUnit,
   makeUnitLedger,
 } from './keys/erasure-ledger.ts';
-export { makeUnitVault, type UnitVaultOptions, type Vault } from './keys/vault.ts';
+export { makeUnitVault, type UnitVaultOptions, type Vault, vaultMissing } from './keys/vault.ts';
 export { makeVaultUnit, type VaultUnit } from './keys/vault-unit.ts';
 export type { PrunedBefore, PrunedPage } from './lib/pruned.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions } from './scope-host.ts';

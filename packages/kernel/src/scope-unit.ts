@@ -348,9 +348,9 @@ function makeKeyMethods(unit: UnitContext, subjectKeys: SubjectKeys, row: Row, o
       return null;
     },
     keyWork: ({ limit }) => ({ tenantId: row.require().tenantId, ...subjectKeys.work(limit) }),
-    keysBound: ({ bindings }) => {
+    keysBound: ({ bindings, vaultMissing = false }) => {
       const more = subjectKeys.bound(bindings);
-      if (!more) unit.afterCommit(onAllBound);
+      if (!more || vaultMissing) unit.afterCommit(onAllBound);
       return { more };
     },
     heldKeys: ({ subject }) => subjectKeys.heldBy(subject),

@@ -231,8 +231,8 @@ test('damaged and missing bytes are refused before a byte goes out, and each tim
   await expect(open()).rejects.toMatchObject({ reason: 'blob_missing' });
   const named = `${scopeId}: Attachment ${id} of scope ${scopeId} (SHA-256 ${digest}): The bytes of this file are`;
   expect(reports).toEqual([
-    expect.stringMatching(`^${RegExp.escape(named)} damaged`),
-    expect.stringMatching(`^${RegExp.escape(named)} missing`),
+    expect.stringContaining(`${named} damaged`),
+    expect.stringContaining(`${named} missing`),
   ]);
 });
 

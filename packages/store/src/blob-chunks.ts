@@ -78,15 +78,15 @@ export async function openBlob(
   let found = await source.get(part);
   if (!found) return null;
   const { bytes } = found;
-  let digests: Uint8Array | null = Buffer.from(digest, 'hex');
-  if (bytes > BLOB_CHUNK_BYTES) {
-    digests = digestsIn(await source.loadChunks(), { digest, bytes });
-    if (!digests) {
-      await found.body.cancel();
-      digests = await makeChunksAnew(source, digest);
-      found = digests && (await source.get(part));
-      if (!found || !digests) return null;
-    }
+  let digests =
+    bytes > BLOB_CHUNK_BYTES
+      ? digestsIn(await source.loadChunks(), { digest, bytes })
+      : Buffer.from(digest, 'hex');
+  if (!digests) {
+    await found.body.cancel();
+    digests = await makeChunksAnew(source, digest);
+    found = digests && (await source.get(part));
+    if (!found || !digests) return null;
   }
   const chunks = checkedChunks(found.body, {
     digests,

@@ -158,6 +158,7 @@ export class IdleScopes {
     return {
       capabilities: watched.capabilities,
       close: () => watched.close(),
+      ...(watched.beforeClose ? { beforeClose: watched.beforeClose.bind(watched) } : {}),
       unit: (definition, key, options) => {
         const stub = watched.unit(definition, key, options);
         const [, vertical] = KIND.exec(definition.kind) ?? [];

@@ -11,7 +11,8 @@ import type { Fleet } from '../applications/operator.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
 import type { BlobArchive } from '../storage/blob-archive.ts';
-import { finalizeRotation, PLATFORM_KEY, platformUnit } from '../storage/seal-keys.ts';
+import { PLATFORM_KEY, platformUnit } from '../storage/platform-unit.ts';
+import { finalizeRotation } from '../storage/seal-keys.ts';
 
 export interface MaintenanceOptions {
   readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;

@@ -100,6 +100,7 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     destroyTenantKeys: makeTenantErasure({
       engine: storage.engine,
       vaultUnit: storage.vaultUnit,
+      vaults: storage.vaults,
       identityUnits: () => [...verticals.values()].map(({ units }) => units.identity),
     }),
     modelMarginBasisPoints: settings.modelMarginBasisPoints,

@@ -6,53 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  defineUnit,
-  type Engine,
-  type Keyring,
-  makeKeyring,
-  SEAL_KEY_BYTES,
-  type UnitContext,
-} from '@freehold/store';
+import { type Engine, type Keyring, makeKeyring, SEAL_KEY_BYTES } from '@freehold/store';
 import { SettingsError } from '../settings/settings.ts';
+import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
 import { writePrivately } from './secrets.ts';
-
-export const PLATFORM_KEY = 'main';
-
-/** The unit: kind `platform`, one of it. It is in every archive, so that a restored directory knows its key too. */
-export const platformUnit = defineUnit({
-  kind: 'platform',
-  migrations: [
-    {
-      name: 'platform',
-      migrations: [
-        {
-          version: 1,
-          name: 'proof of the sealing key',
-          sql: `
-CREATE TABLE seal_proof (
-  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-  sealed TEXT NOT NULL
-) STRICT;
-`,
-        },
-      ],
-    },
-  ],
-  queries: ['sealProof'],
-  open: ({ db }: UnitContext) => ({
-    /** The sealed proof, or null before the first start has made one. */
-    sealProof: (): string | null =>
-      db.get<{ sealed: string }>('SELECT sealed FROM seal_proof WHERE only_row = 1')?.sealed ?? null,
-    saveSealProof: ({ sealed }: { readonly sealed: string }): null => {
-      db.run(
-        'INSERT INTO seal_proof (only_row, sealed) VALUES (1, ?) ON CONFLICT (only_row) DO UPDATE SET sealed = excluded.sealed',
-        sealed,
-      );
-      return null;
-    },
-  }),
-});
 
 /** The place that the proof is sealed for: it opens at no other. */
 const PROOF_PLACE = 'platform/seal-proof';

@@ -25,6 +25,7 @@ import type { Settings } from '../settings/settings.ts';
 import { BlobArchive } from './blob-archive.ts';
 import { openKeyring } from './seal-keys.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
+import { Vaults } from './vaults.ts';
 
 /** The time that a shutdown waits for attachments on their way to the archive; the engine waits as long for the rest. */
 const FLUSH_MS = 5_000;
@@ -36,6 +37,9 @@ export interface Storage {
   readonly keyring: Keyring;
   readonly vault: Vault;
   readonly vaultUnit: VaultUnit;
+  readonly vaults: Vaults;
+  /** Warnings for the operator, a sentence each. */
+  readonly warnings: readonly string[];
   readonly blobs: (scopeId: string) => BlobStore;
   /** Null without an archive. */
   readonly archive: Archive | null;
@@ -65,6 +69,7 @@ export async function openStorage(
     const secrets = await loadSecrets(dataDirectory, generateIssuerKeys);
     const keyring = await openKeyring({ engine, dataDirectory, given: settings.sealKeys });
     const vaultUnit = makeVaultUnit(keyring);
+    const vaults = new Vaults({ engine, vaultUnit, dataDirectory, onIncident });
     const storeOf = (scopeId: string): BlobStore => makeNodeBlobStore({ dataDirectory, scopeId, now });
     const isOurs = (): Promise<boolean> => engine.ownsArchive();
     const blobArchive = archive && new BlobArchive({ archive, storeOf, now, onIncident, isOurs });
@@ -72,7 +77,8 @@ export async function openStorage(
       engine,
       secrets,
       keyring,
-      vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true }), {
+      vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId), {
+        admit: (tenantId) => vaults.admit(tenantId),
         ledger: makeUnitLedger(
           (tenantId, options) => engine.unit(ledgerUnit, tenantId, options),
           (tenantId) => engine.archived(ledgerUnit, tenantId),
@@ -82,6 +88,8 @@ export async function openStorage(
       }),
       vaultUnit,
       archive,
+      vaults,
+      warnings: await vaults.check(),
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,
       files,
@@ -106,6 +114,7 @@ async function shipAll(engine: NodeEngine, blobArchive: BlobArchive): Promise<vo
 export interface TenantErasureOptions {
   readonly engine: Engine & EngineTools;
   readonly vaultUnit: VaultUnit;
+  readonly vaults: Pick<Vaults, 'forget'>;
   /** Each application may have an identity directory for the tenant. */
   readonly identityUnits: () => readonly IdentityDirectoryUnit[];
 }
@@ -115,11 +124,12 @@ export interface TenantErasureOptions {
  * without which no sealed data opens.
  */
 export function makeTenantErasure(options: TenantErasureOptions): (tenant: string) => Promise<void> {
-  const { engine, vaultUnit, identityUnits } = options;
+  const { engine, vaultUnit, vaults, identityUnits } = options;
   return async (tenant) => {
     for (const unit of identityUnits()) await engine.tools(unit, tenant).remove();
     await engine.tools(vaultUnit, tenant).remove();
     await engine.tools(ledgerUnit, tenant).remove();
+    await vaults.forget(tenant);
   };
 }
 

@@ -26,10 +26,13 @@ test('spec C-03: the keys and the identity directory of one tenant go, and those
       );
     expect(filesOf(tenants[0])).not.toEqual([]);
 
-    const erase = makeTenantErasure({ engine, vaultUnit, identityUnits: () => [identity] });
+    const forgotten: string[] = [];
+    const vaults = { forget: async (tenant: string) => void forgotten.push(tenant) };
+    const erase = makeTenantErasure({ engine, vaultUnit, vaults, identityUnits: () => [identity] });
     await erase(tenants[0]);
     await erase(tenants[0]);
     expect(filesOf(tenants[0])).toEqual([]);
+    expect(forgotten).toEqual([tenants[0], tenants[0]]);
     expect(filesOf(tenants[1]).filter((path) => path.endsWith('.sqlite'))).toHaveLength(2);
   } finally {
     await engine.close();
@@ -49,10 +52,11 @@ test('spec C-03: sign-ins go first: where that fails, the keys stay for the next
     },
   });
   const engine = { tools } as unknown as TenantErasureOptions['engine'];
-  const erase = makeTenantErasure({ engine, vaultUnit, identityUnits: () => [identity] });
+  const vaults = { forget: async () => void removed.push('row') };
+  const erase = makeTenantErasure({ engine, vaultUnit, vaults, identityUnits: () => [identity] });
   await expect(erase('tnt_01arz3ndektsv4rrffq69g5fav')).rejects.toThrow('the disk is busy');
   expect(removed).toEqual([]);
   fault = null;
   await erase('tnt_01arz3ndektsv4rrffq69g5fav');
-  expect(removed).toEqual([identity.kind, vaultUnit.kind, ledgerUnit.kind]);
+  expect(removed).toEqual([identity.kind, vaultUnit.kind, ledgerUnit.kind, 'row']);
 });

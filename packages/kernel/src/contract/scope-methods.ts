@@ -285,8 +285,13 @@ export type ScopeMethods = {
   provideKeys(input: KeySupply): null;
   /** Returns the work at the vault, with at most `limit` bindings. */
   keyWork(input: { readonly limit: number }): KeyWork;
-  /** Marks keys of which the vault was told. Returns whether others wait. */
-  keysBound(input: { readonly bindings: readonly Binding[] }): { readonly more: boolean };
+  /**
+   * Marks keys of which the vault was told. Returns whether others wait. With `vaultMissing` this opening answers calls
+   * although some wait: nothing that is sealed opens, and nobody can be erased, until the vault is back.
+   */
+  keysBound(input: { readonly bindings: readonly Binding[]; readonly vaultMissing?: boolean }): {
+    readonly more: boolean;
+  };
   /** Returns the keys that the scope's own table has for a person. */
   heldKeys(input: { readonly subject: string }): HeldKeys;
   /** While the pool is frozen, no person is made who needs a key: another state is about to replace this one. */

@@ -2,7 +2,7 @@
  * The port to the vault, which alone knows the keys of a person in a scope. They are outside of the scope's database and
  * of every copy of it: ending them erases the person everywhere at once (design: kernel, "Erasure").
  */
-import type { ScopeRef, ShredReceipt } from '@freehold/contracts';
+import { PlatformError, type ScopeRef, type ShredReceipt } from '@freehold/contracts';
 import type { ErasureLedger } from './erasure-ledger.ts';
 import type { AllottedKey, VaultCalls } from './vault-unit.ts';
 
@@ -60,62 +60,89 @@ export interface UnitVaultOptions {
    * Default: there is no archive.
    */
   readonly archived?: (tenantId: string) => Promise<void>;
+  /**
+   * Called before the first use of a tenant's vault in a process, and again when the unit is found to be missing. It
+   * makes the vault of a new tenant, and throws {@link vaultMissing} where one that gave keys is gone. Default: the unit
+   * makes itself.
+   */
+  readonly admit?: (tenantId: string) => Promise<void>;
   readonly now?: () => number;
+}
+
+/** The reason of {@link vaultMissing}. */
+export const VAULT_MISSING = 'vault_missing';
+
+/** The failure where the keys of a tenant's people are gone. A new vault beside what they sealed would hide the loss. */
+export function vaultMissing(): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'The keys that seal data about people are missing on the server: nothing about a person can be opened or stored until its operator brings them back.',
+    { reason: VAULT_MISSING },
+  );
 }
 
 /** Returns the vault of tenants whose vaults are units on one engine. */
 export function makeUnitVault(
   unitOf: (tenantId: string) => VaultCalls,
-  { ledger, archived = async () => undefined, now = Date.now }: UnitVaultOptions = {},
+  { ledger, admit, archived = async () => undefined, now = Date.now }: UnitVaultOptions = {},
 ): Vault {
   const ready = new Map<string, Promise<void>>();
 
   /** A restored vault lacks the erasures since its copy. They are applied at its first use in a process. */
+  const prepare = async (tenantId: string): Promise<void> => {
+    await admit?.(tenantId);
+    const erasures = (await ledger?.of(tenantId)) ?? [];
+    if (erasures.length > 0) await unitOf(tenantId).reapply({ erasures });
+  };
   const vaultOf = async (tenantId: string): Promise<VaultCalls> => {
-    const unit = unitOf(tenantId);
-    if (!ledger) return unit;
-    let applied = ready.get(tenantId);
-    if (!applied) {
-      applied = ledger.of(tenantId).then(async (erasures) => {
-        if (erasures.length > 0) await unit.reapply({ erasures });
-      });
-      ready.set(tenantId, applied);
+    let prepared = ready.get(tenantId);
+    if (!prepared) {
+      prepared = prepare(tenantId);
+      ready.set(tenantId, prepared);
       // The next call tries again; until the receipts are applied, no key leaves this vault.
-      applied.catch(() => ready.delete(tenantId));
+      prepared.catch(() => ready.delete(tenantId));
     }
-    await applied;
-    return unit;
+    await prepared;
+    return unitOf(tenantId);
+  };
+  const ask = async <T>(tenantId: string, call: (unit: VaultCalls) => Promise<T>): Promise<T> => {
+    const unit = await vaultOf(tenantId);
+    return call(unit).catch(async (error: unknown) => {
+      if (!admit || !(error instanceof PlatformError) || error.reason !== 'unknown_unit') throw error;
+      // It went while the process ran.
+      ready.delete(tenantId);
+      return call(await vaultOf(tenantId));
+    });
   };
 
   return {
     keys: async ({ tenantId, scopeId }, subjects) => {
-      const { keys, made } = await (await vaultOf(tenantId)).supply({
-        scopeId,
-        subjects: subjects.map((each) => (typeof each === 'string' ? { subject: each, keyIds: [] } : each)),
-      });
+      const held = subjects.map((each) => (typeof each === 'string' ? { subject: each, keyIds: [] } : each));
+      const { keys, made } = await ask(tenantId, (unit) => unit.supply({ scopeId, subjects: held }));
       if (made) await archived(tenantId);
       return keys;
     },
     allot: async ({ tenantId, scopeId }, count) => {
-      const keys = await (await vaultOf(tenantId)).allot({ scopeId, count });
+      const keys = await ask(tenantId, (unit) => unit.allot({ scopeId, count }));
       await archived(tenantId);
       return keys;
     },
     bind: async ({ tenantId, scopeId }, bindings) => {
       if (bindings.length === 0) return;
-      await (await vaultOf(tenantId)).bind({ scopeId, bindings });
+      await ask(tenantId, (unit) => unit.bind({ scopeId, bindings }));
       // After a restore of the vault, an older state of the scope may come back: the archive must know the key's person.
       await archived(tenantId);
     },
     handBack: async ({ tenantId, scopeId }, keyIds) => {
-      if (keyIds.length > 0) await (await vaultOf(tenantId)).handBack({ scopeId, keyIds });
+      if (keyIds.length > 0) await ask(tenantId, (unit) => unit.handBack({ scopeId, keyIds }));
     },
-    shredded: async ({ tenantId, scopeId }) => (await vaultOf(tenantId)).shredded({ scopeId }),
+    shredded: ({ tenantId, scopeId }) => ask(tenantId, (unit) => unit.shredded({ scopeId })),
     shred: async ({ tenantId, scopeId }, subject, keyIds = []) => {
-      const unit = await vaultOf(tenantId);
+      // Without a vault there is no receipt to promise.
+      await vaultOf(tenantId);
       // Written before a key ends: a vault that is restored from before this erasure carries it out again.
       await ledger?.begin(tenantId, { scopeId, subject, keyIds, shreddedAtMs: now() });
-      const receipt = await unit.shred({ scopeId, subject, keyIds });
+      const receipt = await ask(tenantId, (unit) => unit.shred({ scopeId, subject, keyIds }));
       await ledger?.done(tenantId, scopeId, receipt);
       return receipt;
     },

@@ -20,7 +20,7 @@ import {
   needsOf,
   noVault,
 } from '../keys/key-needs.ts';
-import type { Vault } from '../keys/vault.ts';
+import { VAULT_MISSING, type Vault } from '../keys/vault.ts';
 import { isErasuresUnseen, isKeysUnbound } from './erasures.ts';
 
 /** The largest number of looks of one call: the rows that it reads may change between two looks. */
@@ -301,10 +301,20 @@ async function callWithKeys<T>(
       if (looks >= LOOKS_MAX) throw error;
       supply = {};
       if (isErasuresUnseen(error)) await redactPendingErasures(stub, vault, scopeId);
-      else if (isKeysUnbound(error)) await keeper.bindAll(scopeId);
+      else if (isKeysUnbound(error)) await bindOrAdmit(stub, keeper, scopeId);
       else if (isKeysNeeded(error)) supply = await bring(await keeper.fetch(scopeId, requireNeeds(error)));
       else throw error;
     }
+  }
+}
+
+/** Binds all keys. Without its vault a scope goes on with what is not sealed. */
+async function bindOrAdmit(stub: ScopeStub, keeper: KeyKeeper, scopeId: string): Promise<void> {
+  try {
+    await keeper.bindAll(scopeId);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason !== VAULT_MISSING) throw error;
+    await stub.keysBound({ bindings: [], vaultMissing: true });
   }
 }
 
