@@ -441,4 +441,13 @@ export const KERNEL: readonly Mutant[] = [
       'destroys the key, and answers the same receipt',
     ),
   },
+  {
+    id: 'kernel-scope-closed-without-vault',
+    requirement: null,
+    claim: 'A scope whose vault is gone answers nothing, not even what is not sealed.',
+    file: `${src}/scope-unit.ts`,
+    find: 'if (!more || vaultMissing) unit',
+    replace: 'if (!more) unit',
+    killer: inNode(`${test}/sealing.test.ts`, 'whose vault is gone, goes on with what is not sealed'),
+  },
 ];

@@ -14,6 +14,7 @@ import {
   operation,
   type Vault,
   type Vertical,
+  vaultMissing,
 } from '../src/index.ts';
 import { onScenario, openShop, owner, scopeId, shop, operations as shopOperations, tenant } from './shop.ts';
 
@@ -571,6 +572,38 @@ test('what a pool held and never used is ended when the platform closes, and wha
   const countOf = (table: string) => scope.prepare(`SELECT count(*) AS n FROM ${table}`).get();
   expect([countOf('_spine_unbound_keys'), countOf('_spine_subject_keys')]).toEqual([{ n: 0 }, { n: 1 }]);
   scope.close();
+});
+
+test('a scope whose keys were never bound, and whose vault is gone, goes on with what is not sealed', async () => {
+  const dataDirectory = scratch();
+  const failing = (error: () => Error, ...names: readonly (keyof Vault)[]) => ({
+    tamper: (vault: Vault): Vault => ({
+      ...vault,
+      ...Object.fromEntries(names.map((name) => [name, () => Promise.reject(error())])),
+    }),
+  });
+  const what = onScenario('makes one more', (ctx) => ctx.seal(ctx.newId('cus'), 'name', 'Ada'));
+  {
+    // A crash: nothing was bound.
+    const away = () => new PlatformError('unavailable', 'The vault is out of reach.');
+    await using opened = await openSealed({ dataDirectory, ...failing(away, 'bind') });
+    await opened.run(owner, 'test/run', { what });
+  }
+  {
+    const gone = failing(vaultMissing, 'keys', 'allot', 'bind', 'handBack', 'shredded', 'shred');
+    await using opened = await openSealed({ dataDirectory, ...gone });
+    expect(await opened.scope.holdings({ principal: owner })).toMatchObject({
+      permissions: expect.arrayContaining(['box.pack']),
+    });
+    for (const sealed of [
+      opened.run(owner, 'test/run', { what }),
+      opened.run(owner, 'note/take', { subject, text: 'x' }),
+      opened.host.shredSubjectLocal({ ...ref, subject }),
+    ])
+      await expect(sealed).rejects.toMatchObject({ code: 'unavailable', reason: 'vault_missing' });
+  }
+  await using opened = await openSealed({ dataDirectory });
+  expect((await opened.run(owner, 'test/run', { what })).output).toEqual(expect.any(String));
 });
 
 test('an operation without a vault that makes no person works as ever', async () => {

@@ -458,3 +458,12 @@ test('a call that began and ended during a round counts as one after it', async 
   expect(await isMarked()).toBe(false);
   await engine.close();
 });
+
+test('the engine that notices calls also runs what is to be done before it closes', async () => {
+  const { provisioned } = openFixture();
+  const { engine, rest } = await provisioned();
+  const done: string[] = [];
+  rest.watch(engine).beforeClose?.(async () => void done.push('keys handed back'));
+  await engine.close();
+  expect(done).toEqual(['keys handed back']);
+});
