@@ -9,6 +9,7 @@ import { ID_PREFIXES, idSchema } from '@freehold/contracts';
 import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { type VaultUnit, vaultMissing } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
+import { OperatorNotice } from '../feeds/feeds.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
 
@@ -33,7 +34,11 @@ export class Vaults {
     const { engine, vaultUnit, dataDirectory, onIncident } = this.#options;
     if (await this.#platform().hasVault({ tenant })) {
       if (existsSync(vaultFile(dataDirectory, tenant))) return;
-      onIncident(new Error(lossOf(dataDirectory, tenant)), { kind: 'vault', key: tenant, method: 'open' });
+      onIncident(new OperatorNotice(lossOf(dataDirectory, tenant)), {
+        kind: 'vault',
+        key: tenant,
+        method: 'open',
+      });
       throw vaultMissing();
     }
     // Its file is there, and in the archive, before the row is: a crash in between loses no vault and claims no loss.
