@@ -1,4 +1,4 @@
-/** What the platform itself remembers beside the directory: a proof of its sealing key, and which tenants have a vault. */
+/** The platform's own memory beside the directory: a proof of its sealing key, and which tenants have a vault. */
 import { defineUnit, type UnitContext } from '@freehold/store';
 
 export const PLATFORM_KEY = 'main';

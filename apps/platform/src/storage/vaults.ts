@@ -76,7 +76,7 @@ function vaultsIn(dataDirectory: string): string[] {
   return existsSync(folder) ? readdirSync(folder).flatMap((name) => FILE.exec(name)?.[1] ?? []) : [];
 }
 
-/** What is lost, what is not, and where the copy is. */
+/** Returns the sentence for the operator: the loss, the rest, and the place of the copy. */
 function lossOf(dataDirectory: string, tenant: string): string {
   const file = vaultFile(dataDirectory, tenant);
   return `The vault of tenant ${tenant} is gone (${file}): what is sealed about its people does not open, and nothing new about them is stored, until the file is back. Everything else of the tenant is there. Stop the platform and put the file back, from the archive (docs/operating.md, "A vault that is gone") or from your copy of the data directory.`;

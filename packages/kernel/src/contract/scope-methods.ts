@@ -287,7 +287,7 @@ export type ScopeMethods = {
   keyWork(input: { readonly limit: number }): KeyWork;
   /**
    * Marks keys of which the vault was told. Returns whether others wait. With `vaultMissing` this opening answers calls
-   * although some wait: nothing that is sealed opens, and nobody can be erased, until the vault is back.
+   * although some wait: nothing that is sealed opens, and no person can be erased, until the vault is back.
    */
   keysBound(input: { readonly bindings: readonly Binding[]; readonly vaultMissing?: boolean }): {
     readonly more: boolean;
