@@ -94,7 +94,7 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
   const cheaper = (line: string): string => {
     if (line === 'npm run check') return `${line} -- --checkers 1`;
     if (line === 'npm test') return `${line} -- --no-isolate`;
-    const [, tool, words = ''] = /^npx (\S+)(.*)$/s.exec(line) ?? [];
+    const [, tool, words = ''] = /^npx --no-install (\S+)(.*)$/s.exec(line) ?? [];
     if (tool === undefined) return line;
     if (found.has(tool)) return tool + words;
     found.add(tool);

@@ -46,7 +46,9 @@ export function makePlainHttp({ publicUrl, originOf, onHidden }: PlainHttpOption
 
   return {
     isStrict: ({ isSecure }) => isSecure !== false,
-    answer: ({ request, isSecure, hidden }, peer) => {
+    answer: ({ request, isSecure, hidden }, connected) => {
+      // The form that FREEHOLD_TRUSTED_PROXIES is written in.
+      const peer = connected?.replace(/^::ffff:/i, '');
       if (hidden !== null && peer !== undefined && reported.size < REPORTED_MAX && !reported.has(peer)) {
         reported.add(peer);
         onHidden(peer, sentenceOf(hidden, peer));
