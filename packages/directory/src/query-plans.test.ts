@@ -12,6 +12,7 @@ import { CONNECTIONS_OF_SCOPE, connectionsPage, grantsPage, MAINTENANCE_PAGE } f
 import { snapshotsPage } from './copies/snapshot-store.ts';
 import { EPOCHS_SO_FAR, INTENT_OF_BACKUP } from './directory-restore/operations.ts';
 import { entitlementsPage } from './entitlements/store.ts';
+import { AT, BELOW, NAMESAKE } from './hostnames/given-names.ts';
 import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';
 import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
@@ -85,6 +86,9 @@ const FILTERED: [string, Statement][] = [
     'connections that stop acting in a scope',
     { sql: ACTING_CONNECTIONS, params: ['tnt_1', 'scp_1', 'scp_1'] },
   ],
+  ['the tenant whose slug is a label', { sql: NAMESAKE, params: ['acrne'] }],
+  ["another tenant's names in an area", { sql: BELOW, params: ['exarnple.acrne.', 'tnt_1'] }],
+  ["another tenant's name", { sql: AT, params: ['exarnple.acrne.', 'tnt_1'] }],
   ['other names of a surface', { sql: OTHER_NAMES, params: ['scp_1', 'app', 'a.example tnt_1'] }],
   ['scopes that a promotion moves', { sql: FOLLOWING, params: ['fieldwork', null, null] }],
   ['scopes that one session secret signs for', { sql: SIGNED, params: ['tnt_1', 'fieldwork'] }],

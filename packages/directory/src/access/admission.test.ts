@@ -286,7 +286,7 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
   'tenant-provisioner.delete': onApp,
   'hostnames.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'hostnames.bind': ({ tenant, scope }) => ({
-    body: { hostname: `new-${tenant.slug}.localhost`, tenant: tenant.id, scope: scope.id },
+    body: { hostname: `new.${tenant.slug}.localhost`, tenant: tenant.id, scope: scope.id },
   }),
   'hostnames.set-status': ({ hostname }) => ({ body: { hostname, status: 'disabled' } }),
   'hostnames.verify': ({ custom }) => ({ body: { hostname: custom } }),

@@ -1,4 +1,4 @@
-/** Parses host names into one spelling, and tells which names the platform gives out or reserves. */
+/** Parses host names into one spelling, and tells which names the platform reserves. */
 import { PlatformError } from '@freehold/contracts';
 import { parse as parseSuffix } from 'tldts';
 
@@ -24,12 +24,6 @@ export function parseHostname(text: string): string {
   if (/^\d+$/.test(labels.at(-1) as string)) throw refused('must not be an IP address');
   if (labels.length === 1 && name !== 'localhost') throw refused('must be a full host name with a dot');
   return name;
-}
-
-/** Whether the platform itself gives a name out, so that it is served without a proof. */
-export function isPlatformGiven(name: string, baseDomains: readonly string[]): boolean {
-  if (name === 'localhost' || name.endsWith('.localhost')) return true;
-  return baseDomains.some((domain) => name.endsWith(`.${domain.toLowerCase()}`));
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import { rememberConnections } from '../connections/connection-record.ts';
 import { entitlementProjection } from '../entitlements/projection.ts';
+import { completeAreas } from '../hostnames/given-names.ts';
 import { rememberHolders } from '../hostnames/hostname-history.ts';
 import type { LongHandler } from '../lib/handlers.ts';
 import { enqueueChange } from '../projector/outbox.ts';
@@ -28,6 +29,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
       const { result, audit, ...ending } = handler.settle(context, work, facts);
       keepConnections();
       completeRestoredTokens(db);
+      completeAreas(db);
       // Before revocations unbind names: a tenant that held a name stays in its history.
       rememberHolders(db);
       const keptAway = reapplyRevocations(db, { since, revision, nowMs });

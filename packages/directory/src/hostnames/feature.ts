@@ -1,6 +1,7 @@
 /** The tables and methods of host names in the directory's unit. */
 import type { Migration } from '@freehold/store';
 import { defineFeature } from '../lib/feature.ts';
+import { completeAreas } from './given-names.ts';
 import { hostnameMethods } from './maintenance.ts';
 import { bindHostname, planUnbind, readHostnames, setHostnameStatus, unbindHostname } from './operations.ts';
 import { verifyHostname } from './verify.ts';
@@ -82,9 +83,23 @@ export const historyMigration: Migration = {
   `,
 };
 
+/** Filled once, and again after a restore of an older backup. */
+const areasMigration: Migration = {
+  version: 3,
+  name: 'areas of names',
+  sql: `
+    -- The skeletons of the labels from the last to the first, each followed by a dot.
+    ALTER TABLE hostnames ADD COLUMN area TEXT;
+    CREATE INDEX hostnames_area ON hostnames (area);
+    CREATE INDEX tenants_skeleton
+      ON tenants (replace(replace(replace(slug, '0', 'o'), '1', 'l'), 'm', 'rn'), created_at, id);
+  `,
+  fill: completeAreas,
+};
+
 export const hostnamesFeature = /* @__PURE__ */ defineFeature({
   operations: [readHostnames, bindHostname, setHostnameStatus, unbindHostname, verifyHostname, planUnbind],
-  migrations: [{ name: 'hostnames', migrations: [claimsMigration, historyMigration] }],
+  migrations: [{ name: 'hostnames', migrations: [claimsMigration, historyMigration, areasMigration] }],
   methods: hostnameMethods,
   queries: ['hostnamesForRecheck', 'hostnameChallenge'],
 });

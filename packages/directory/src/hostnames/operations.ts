@@ -1,15 +1,24 @@
 /** Listing, binding, switching and unbinding host names. Verification: `verify.ts`. */
 import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation, dryRun, planCount } from '../declarations/admin-operation.ts';
-import { isPlatformGiven, isReserved, parseHostname, refuseBareSuffix } from '../declarations/host-name.ts';
+import { isReserved, parseHostname, refuseBareSuffix } from '../declarations/host-name.ts';
 import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
 import { type HostnameRecord, hostnameRecord, hostnameStatus, surface } from '../declarations/records.ts';
-import { type AuditEntry, type ChangeAnswer, change, planned, read } from '../lib/handlers.ts';
+import {
+  type AuditEntry,
+  type ChangeAnswer,
+  type ChangeContext,
+  change,
+  planned,
+  read,
+} from '../lib/handlers.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
 import { mintChallengeToken } from './challenge.ts';
+import { areaOf, BUILDER_NAMES_MAX, type GivenName, givenName, mayBind, skeletonOf } from './given-names.ts';
 import {
   deleteHostname,
   type HostnameRow,
@@ -66,7 +75,7 @@ export const hostnamesBind = adminOperation({
   name: 'hostnames.bind',
   summary: 'Bind a host name to a scope',
   description:
-    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified: verification.challenge says which record proves it. The same binding again answers the one that is there (200); a name that another tenant has proven, or that the platform uses itself, is a conflict. A claim without a proof keeps no other tenant out. A bare public suffix (co.uk, github.io) is not valid.',
+    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified: verification.challenge says which record proves it. The same binding again answers the one that is there (200); a name that another tenant has proven, or that the platform uses or reserves, is a conflict. Below a base domain a builder binds names at and below the label of its tenant: its slug, or one that staff bound for it; every other name is the same conflict, whether or not it is bound. There no name is below or above one of another tenant, is a reserved word, looks like either, or has a label beside ASCII directly below the domain. The builders of a tenant bind at most 100 names (reason too_many_hostnames). A claim without a proof keeps no other tenant out. A bare public suffix (co.uk, github.io) is not valid.',
   tag,
   method: 'POST',
   path: '/hostnames',
@@ -85,7 +94,7 @@ export const hostnamesBind = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { body, ifMatch }) => {
+export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { body, actor, ifMatch }) => {
   const { db, facts } = context;
   const hostname = parseHostname(body.hostname);
   refuseBareSuffix(hostname);
@@ -100,8 +109,10 @@ export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { bo
   requireMatch(ifMatch, ours ? String(ours.revision) : null);
   if (ours && ours.scope === scope.id && ours.surface === body.surface)
     return { ...answer(ours, null), status: 200 };
-  const holder = loadHostname(db, hostname);
-  if (ours || (holder && !isContestable(holder)) || isReserved(hostname, facts)) throw hostnameTaken();
+  const isBuilder = actor.kind === 'builder';
+  if (isBuilder) requireFewNames(db, tenant);
+  const given = givenName(hostname, facts.baseDomains);
+  if (ours || !isFree(context, { hostname, given, tenant, isBuilder })) throw hostnameTaken();
   requireActiveTenant(db, tenant);
   if (scope.status === 'reaped')
     throw new PlatformError(
@@ -112,7 +123,7 @@ export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { bo
       },
     );
   const nowMs = context.now();
-  const isGiven = isPlatformGiven(hostname, facts.baseDomains);
+  const isGiven = given !== null || hostname === 'localhost';
   const row: HostnameRow = {
     claim: `${hostname} ${scope.tenant}`,
     hostname,
@@ -126,6 +137,7 @@ export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { bo
     checkedAtMs: null,
     reason: null,
     missingSinceMs: null,
+    area: areaOf(hostname),
     revision: context.revision,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
@@ -133,6 +145,43 @@ export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { bo
   saveHostname(db, row);
   return answer(row, { target: targetOf(row, scope.vertical), before: null, after: auditFields(row) });
 });
+
+/** Asks everything before it answers, so that a refusal takes the same time for every reason. */
+function isFree(
+  { db, facts }: Pick<ChangeContext, 'db' | 'facts'>,
+  {
+    hostname,
+    given,
+    tenant,
+    isBuilder,
+  }: {
+    readonly hostname: string;
+    readonly given: GivenName | null;
+    readonly tenant: string;
+    readonly isBuilder: boolean;
+  },
+): boolean {
+  const holder = loadHostname(db, hostname);
+  const isTaken = holder !== undefined && !isContestable(holder);
+  const looksReserved = isReserved(skeletonOf(hostname), {
+    reservedHostnames: facts.reservedHostnames.map(skeletonOf),
+    baseDomains: facts.baseDomains.map(skeletonOf),
+  });
+  const isOfOthers = given !== null && !mayBind(db, given, { tenant, isBuilder });
+  const isBare = isBuilder && hostname === 'localhost';
+  return !(isTaken || isOfOthers || isBare || (given === null ? isReserved(hostname, facts) : looksReserved));
+}
+
+/** @throws PlatformError `conflict`, reason `too_many_hostnames`. */
+function requireFewNames(db: SqlDatabase, tenant: string): void {
+  const bound = db.get<{ n: number }>('SELECT count(*) AS n FROM hostnames WHERE tenant = ?', tenant)?.n ?? 0;
+  if (bound < BUILDER_NAMES_MAX) return;
+  throw new PlatformError(
+    'conflict',
+    `Your tenant has ${bound} host names, and its builders bind at most ${BUILDER_NAMES_MAX}. Unbind one, or ask the staff of this platform.`,
+    { reason: 'too_many_hostnames' },
+  );
+}
 
 export const hostnamesSetStatus = adminOperation({
   name: 'hostnames.set-status',
@@ -245,8 +294,13 @@ export const planUnbind = /* @__PURE__ */ planned<typeof hostnamesDelete>(
 export const OTHER_NAMES = `SELECT count(*) AS n FROM hostnames
    WHERE scope = ? AND surface = ? AND claim <> ? AND status = 'active'`;
 
+/** The one refusal of a name, word for word, whatever the reason: it tells nothing about other tenants. */
 export function hostnameTaken(): PlatformError {
-  return new PlatformError('conflict', 'This host name is bound already.', { reason: 'hostname_taken' });
+  return new PlatformError(
+    'conflict',
+    'This host name is taken or reserved. Below a domain of the platform a tenant has the names at and below its own label.',
+    { reason: 'hostname_taken' },
+  );
 }
 
 function answer(row: HostnameRow, audit: AuditEntry | null): ChangeAnswer<HostnameRecord> {

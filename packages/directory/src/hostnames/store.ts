@@ -52,6 +52,8 @@ const hostnames = defineTable('hostnames', ['claim'], {
   checkedAtMs: hidden(nullable(time())),
   reason: hidden(nullable(text<HostnameReason>())),
   missingSinceMs: hidden(nullable(time())),
+  /** See `areaOf`. */
+  area: hidden(text()),
   createdAtMs: time(),
   updatedAtMs: time(),
   revision: revision(),

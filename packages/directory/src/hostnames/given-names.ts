@@ -1,0 +1,177 @@
+/**
+ * Names that the platform gives out: below `localhost` and below a base domain. Nothing proves them, so the first label
+ * below the domain decides: it belongs to one tenant, with every name below it.
+ *
+ * A label is compared by its skeleton (UTS 39), so that no label looks like another tenant's or like a reserved word. Only
+ * ASCII labels are given out there: of these, `0`, `1` and `m` are confusable, with `o`, `l` and `rn`.
+ */
+import type { SqlDatabase } from '@freehold/store';
+import { loadHostname } from './store.ts';
+
+/** Labels that people and programs take for the operator's own (RFC 2142, RFC 6762, RFC 7711, and common use). */
+const RESERVED = new Set(
+  [
+    ...['abuse', 'account', 'accounts', 'admin', 'administrator', 'api', 'assets', 'auth', 'autoconfig'],
+    ...[
+      'autodiscover',
+      'billing',
+      'broadcasthost',
+      'cdn',
+      'console',
+      'control',
+      'control-plane',
+      'dashboard',
+    ],
+    ...[
+      'dns',
+      'docs',
+      'freehold',
+      'ftp',
+      'git',
+      'help',
+      'hostmaster',
+      'id',
+      'identity',
+      'idp',
+      'imap',
+      'info',
+    ],
+    ...[
+      'internal',
+      'isatap',
+      'issuer',
+      'local',
+      'localdomain',
+      'localhost',
+      'login',
+      'logout',
+      'mail',
+      'mta-sts',
+    ],
+    ...[
+      'mx',
+      'noc',
+      'ns',
+      'ns1',
+      'ns2',
+      'ns3',
+      'ns4',
+      'oauth',
+      'oidc',
+      'operator',
+      'pay',
+      'payment',
+      'payments',
+    ],
+    ...[
+      'platform',
+      'pop',
+      'pop3',
+      'postmaster',
+      'private',
+      'proxy',
+      'register',
+      'root',
+      'secure',
+      'security',
+    ],
+    ...[
+      'server',
+      'signin',
+      'signup',
+      'smtp',
+      'ssh',
+      'sso',
+      'ssl',
+      'staff',
+      'static',
+      'status',
+      'support',
+      'system',
+    ],
+    ...['tls', 'vpn', 'webmail', 'webmaster', 'wpad', 'www'],
+  ].map(skeletonOf),
+);
+
+/** The most host names that the builders of a tenant bind. Staff may bind more. */
+export const BUILDER_NAMES_MAX = 100;
+
+/** The skeleton of an ASCII name in lower case (UTS 39, section 4; confusables.txt). */
+export function skeletonOf(name: string): string {
+  return name.toLowerCase().replaceAll('0', 'o').replaceAll('1', 'l').replaceAll('m', 'rn');
+}
+
+/** The skeletons of the labels from the last to the first, each followed by a dot: `a.example` is `exarnple.a.`. */
+export function areaOf(name: string): string {
+  return `${skeletonOf(name).split('.').reverse().join('.')}.`;
+}
+
+/** A name below `localhost` or a base domain. */
+export interface GivenName {
+  readonly hostname: string;
+  /** The domain, and the label directly below it. */
+  readonly labelled: string;
+  readonly label: string;
+}
+
+/** Null for every other name, the domains themselves among them. */
+export function givenName(hostname: string, baseDomains: readonly string[]): GivenName | null {
+  const domains = ['localhost', ...baseDomains.map((domain) => domain.toLowerCase())];
+  const [domain] = domains
+    .filter((each) => hostname.endsWith(`.${each}`))
+    .sort((one, other) => other.length - one.length);
+  if (domain === undefined) return null;
+  const label = hostname
+    .slice(0, -domain.length - 1)
+    .split('.')
+    .at(-1) as string;
+  return { hostname, label, labelled: `${label}.${domain}` };
+}
+
+/** Whether a name that is given out may be bound by this tenant, by its builders or by staff. */
+export function mayBind(
+  db: SqlDatabase,
+  { hostname, label, labelled }: GivenName,
+  { tenant, isBuilder }: { readonly tenant: string; readonly isBuilder: boolean },
+): boolean {
+  if (label.startsWith('xn--') || RESERVED.has(skeletonOf(label))) return false;
+  const namesake = db.get<{ id: string }>(NAMESAKE, skeletonOf(label))?.id;
+  if (namesake !== undefined && namesake !== tenant) return false;
+  if (isBuilder) {
+    const isOwn = namesake === tenant || loadHostname(db, labelled)?.tenant === tenant;
+    return isOwn && !isHeldByOther(db, BELOW, areaOf(labelled), tenant);
+  }
+  return !isHeldByOther(db, BELOW, areaOf(hostname), tenant) && !isBelowOther(db, hostname, labelled, tenant);
+}
+
+/** The oldest tenant whose slug looks like a label. A slug is never used again. */
+export const NAMESAKE = `SELECT id FROM tenants WHERE replace(replace(replace(slug, '0', 'o'), '1', 'l'), 'm', 'rn') = ?
+  ORDER BY created_at, id LIMIT 1`;
+
+/** Another tenant's name in an area: the name itself, one that looks like it, or one below either. */
+export const BELOW = `SELECT 1 FROM hostnames WHERE area >= ?1 AND area < substr(?1, 1, length(?1) - 1) || '/'
+  AND status IN ('active', 'disabled') AND tenant <> ?2 LIMIT 1`;
+
+/** Another tenant's name that is exactly this one or looks like it. */
+export const AT = `SELECT 1 FROM hostnames WHERE area = ?1 AND status IN ('active', 'disabled') AND tenant <> ?2 LIMIT 1`;
+
+function isHeldByOther(db: SqlDatabase, sql: string, area: string, tenant: string): boolean {
+  return db.get(sql, area, tenant) !== undefined;
+}
+
+function isBelowOther(db: SqlDatabase, hostname: string, labelled: string, tenant: string): boolean {
+  const labels = hostname.slice(0, -labelled.length).split('.').slice(0, -1);
+  return labels.some((_, index) => {
+    const above = [...labels.slice(index + 1), labelled].join('.');
+    return isHeldByOther(db, AT, areaOf(above), tenant);
+  });
+}
+
+/** Says of each claim without an area which one is its: those of an older directory, or of a restored backup. */
+export function completeAreas(db: SqlDatabase): void {
+  const claims = db.all<{ claim: string; hostname: string }>(
+    'SELECT claim, hostname FROM hostnames WHERE area IS NULL',
+  );
+  for (const { claim, hostname } of claims)
+    db.run('UPDATE hostnames SET area = ? WHERE claim = ?', areaOf(hostname), claim);
+}
