@@ -11,7 +11,7 @@ import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
 import { startFailureOf } from './start/checks.ts';
 import { BEGIN_ANEW_USAGE, beginAnew } from './storage/installation.ts';
-import { RESTORE_USAGE, restore } from './storage/restore.ts';
+import { RESTORE_USAGE, type RestoreResult, restore } from './storage/restore.ts';
 import { showVerticalSecret, VERTICAL_SECRET_USAGE } from './storage/secrets.ts';
 import { beginNewVault, NEW_VAULT_USAGE } from './storage/vaults.ts';
 
@@ -96,14 +96,22 @@ function isForOperator(error: unknown): error is Error {
   );
 }
 
-/** A command runs instead of a start, and returns the lines to show. */
-type Command = (args: readonly string[], settings: Settings) => Promise<readonly string[]>;
+/** A command runs instead of a start. */
+type Command = (args: readonly string[], settings: Settings) => Promise<RestoreResult>;
+
+/** The status of a restore that is done although something is missing. */
+const INCOMPLETE = 2;
+
+/** A command that is complete, or fails. */
+function complete(run: (args: readonly string[], settings: Settings) => Promise<readonly string[]>): Command {
+  return async (args, settings) => ({ lines: await run(args, settings), isComplete: true });
+}
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['restore', restore],
-  ['begin-anew', beginAnew],
-  ['vertical-secret', showVerticalSecret],
-  ['new-vault', beginNewVault],
+  ['begin-anew', complete(beginAnew)],
+  ['vertical-secret', complete(showVerticalSecret)],
+  ['new-vault', complete(beginNewVault)],
 ]);
 
 async function main(): Promise<void> {
@@ -117,7 +125,9 @@ async function main(): Promise<void> {
     throw new SettingsError(
       `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
     );
-  for (const line of await run(args, settings)) console.log(line);
+  const { lines, isComplete } = await run(args, settings);
+  for (const line of lines) console.log(line);
+  if (!isComplete) process.exitCode = INCOMPLETE;
 }
 
 async function start(settings: Settings): Promise<void> {

@@ -1,6 +1,7 @@
 /**
  * An archive in a bucket that speaks the S3 protocol: AWS, or any store that is compatible with it. Four requests, each
- * signed (AWS, "Signature Version 4") over the digest of its body, with a limit in time and a few retries.
+ * signed (AWS, "Signature Version 4") over the digest of its body, with a limit in time and a few retries. An object is one
+ * request, which the store takes whole or not at all: an interrupted one leaves nothing that would have to be removed.
  */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';

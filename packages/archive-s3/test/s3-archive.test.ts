@@ -53,6 +53,15 @@ describe('an archive in a bucket', () => {
     expect(await archive.get('large')).toEqual(large);
   });
 
+  test('an interrupted put leaves nothing, so that there is nothing to tidy', async () => {
+    const { server, archive, list } = await start({ retriesMax: 0 });
+    server.failures.push(0);
+    await expect(archive.put('half', bytes('of a photograph'))).rejects.toMatchObject({
+      reason: 'archive_unavailable',
+    });
+    expect([await list(''), server.objects.size, archive.tidy]).toEqual([[], 0, undefined]);
+  });
+
   test('tries again what fails for a passing reason, and gives up in words', async () => {
     const { server, archive, slept } = await start();
     server.failures.push(503, 0, 500);

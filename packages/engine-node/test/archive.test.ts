@@ -333,6 +333,11 @@ describe('one data directory an archive', () => {
     await expect(restoreDataDirectory({ archive: breaking, into })).rejects.toThrow('the network is gone');
     const open = () => openNodeEngine({ dataDirectory: into, onIncident: () => undefined });
     expect(open).toThrow(expect.objectContaining({ reason: 'data_directory_unfinished' }));
+    const owner = archive.objects.get('owner');
+    const complete = () => Promise.reject(new Error('the disk is full'));
+    await expect(restoreDataDirectory({ archive, into, complete })).rejects.toThrow('the disk is full');
+    expect(open).toThrow(expect.objectContaining({ reason: 'data_directory_unfinished' }));
+    expect(archive.objects.get('owner')).toBe(owner);
     await restoreDataDirectory({ archive, into });
     expect(await openPlain(into).unit(historyUnit, 'a').contents()).toBe(await unit.contents());
   });

@@ -82,7 +82,7 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
     if (!known) continue;
     await attempt(scope, 'sweepHistory', () => engine.sweepHistory(known.units.scope, scope));
   }
-  await attempt('attachments', 'archive', async () => blobArchive?.reconcile(idsOf(fleet)));
+  await attempt('attachments', 'archive', async () => blobArchive?.reconcile(scopeIdsOf(fleet)));
   return totals;
 }
 
@@ -104,6 +104,7 @@ async function untilNoneIsLeft(
   return false;
 }
 
-async function* idsOf(fleet: Fleet): AsyncIterable<string> {
+/** The ids of all scopes. */
+export async function* scopeIdsOf(fleet: Fleet): AsyncIterable<string> {
   for await (const { scope } of fleet.scopes()) yield scope;
 }

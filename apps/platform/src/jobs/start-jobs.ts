@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.ts';
 import { buildOf, Deliveries, type WorkSignal } from './deliveries.ts';
 import type { IdleScopes } from './idle-scopes.ts';
 import { makeJobs } from './jobs.ts';
-import { tidyUp } from './maintenance.ts';
+import { scopeIdsOf, tidyUp } from './maintenance.ts';
 import { makeStorageMeter, makeUseMeters, remembering, type StorageMeter, type UseMeters } from './meters.ts';
 import { JobRunner } from './runner.ts';
 import { makeScopeOutcomes } from './scope-outcomes.ts';
@@ -114,6 +114,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     begin: () => {
       beginning = setTimeout(() => void deliveries.resume(), RESUME_AFTER_MS).unref();
       runner.begin();
+      void storage.blobArchive?.begin(scopeIdsOf(fleet));
     },
     changed: (change) => void deliveries.changed(change),
     stop: async () => {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Archive, makeDirectoryArchive, makeNodeBlobStore } from '@freehold/engine-node';
 import type { BlobStore } from '@freehold/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BlobArchive, restoreBlobs } from './blob-archive.ts';
+import { BlobJournal } from './blob-journal.ts';
 
 let home: string;
 let isOurs: boolean;
@@ -23,7 +24,7 @@ const storeIn = (name: string) => (scopeId: string) =>
   makeNodeBlobStore({ dataDirectory: join(home, name), scopeId, now: () => 0 });
 
 /** An archive that a test can break. */
-function open() {
+function open(putting: () => Promise<void> = async () => undefined) {
   const directory = makeDirectoryArchive(join(home, 'archive'));
   const state = { fails: false };
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -32,11 +33,17 @@ function open() {
   };
   const archive: Archive = {
     ...directory,
-    put: (key, bytes) => guarded(() => directory.put(key, bytes)),
+    put: (key, bytes) =>
+      guarded(async () => {
+        await putting();
+        await directory.put(key, bytes);
+      }),
     delete: (key) => guarded(() => directory.delete(key)),
   };
   const blobArchive = new BlobArchive({
     archive,
+    name: 'archive',
+    journal: new BlobJournal(join(home, 'data')),
     storeOf: storeIn('data'),
     now: () => nowMs,
     isOurs: async () => isOurs,
@@ -151,4 +158,92 @@ test('says how many attachments have not arrived, and for how long', async () =>
   state.fails = false;
   await blobArchive.flush();
   expect(blobArchive.status()).toEqual({ waiting: 0, lagMs: 0 });
+});
+
+test('what waits is sent right after the next start, also after a kill, and with its age', async () => {
+  const { state, blobArchive } = open();
+  state.fails = true;
+  nowMs = 1_000;
+  await Promise.all(['one', 'two', 'three'].map((text) => put(blobArchive.blobs('scp_a'), text)));
+  // The process is killed: nothing of it is closed.
+  nowMs = 5_000;
+  const next = open();
+  expect(next.blobArchive.status()).toEqual({ waiting: 3, lagMs: 4_000 });
+  await next.blobArchive.begin(ids('scp_a'));
+  expect(await keysOf(next.archive)).toHaveLength(3);
+  expect(open().blobArchive.status()).toEqual({ waiting: 0, lagMs: 0 });
+});
+
+test('an upload is acknowledged only when its line is on the disk', async () => {
+  const { blobArchive } = open();
+  rmSync(join(home, 'data', '.archive'), { recursive: true });
+  await expect(put(blobArchive.blobs('scp_a'), 'a photo')).rejects.toMatchObject({
+    code: 'unavailable',
+    reason: 'blob_store_failed',
+  });
+});
+
+test('a line that a crash cut off is passed over, and the next one is whole', async () => {
+  const { blobArchive, state } = open();
+  state.fails = true;
+  await put(blobArchive.blobs('scp_a'), 'one');
+  appendFileSync(join(home, 'data', '.archive', 'attachments'), '1 scp_a 12');
+  const next = open();
+  next.state.fails = true;
+  await put(next.blobArchive.blobs('scp_a'), 'two');
+  expect(open().blobArchive.status().waiting).toBe(2);
+});
+
+test('everything is compared with an archive once, and again with another', async () => {
+  const { archive, blobArchive } = open();
+  await put(storeIn('data')('scp_a'), 'from before there was an archive');
+  await blobArchive.begin(ids('scp_a'));
+  expect(await keysOf(archive)).toHaveLength(1);
+  await put(storeIn('data')('scp_a'), 'by hand');
+  await open().blobArchive.begin(ids('scp_a'));
+  expect(await keysOf(archive)).toHaveLength(1);
+  const journal = new BlobJournal(join(home, 'data'));
+  expect([journal.isComparedWith('archive'), journal.isComparedWith('another')]).toEqual([true, false]);
+});
+
+test('a copy on its way does not outlive the deletion of its bytes, nor of its scope', async () => {
+  for (const end of ['delete', 'clear'] as const) {
+    const { promise: arrives, resolve } = Promise.withResolvers<void>();
+    const { archive, blobArchive } = open(() => arrives);
+    const store = blobArchive.blobs('scp_a');
+    const { digest } = await put(store, 'a photo');
+    const sent = blobArchive.flush();
+    await expect.poll(() => blobArchive.status().waiting).toBe(1);
+    const gone = end === 'delete' ? store.delete(digest) : store.clear();
+    resolve();
+    await Promise.all([sent, gone]);
+    expect(await keysOf(archive)).toEqual([]);
+  }
+});
+
+test('the copies of a cleared scope are deleted after the next start when a kill came between', async () => {
+  const { archive, state, blobArchive } = open();
+  await put(blobArchive.blobs('scp_a'), 'a photo');
+  await blobArchive.flush();
+  state.fails = true;
+  await blobArchive.blobs('scp_a').clear();
+  expect(await keysOf(archive)).toHaveLength(1);
+  const next = open();
+  await next.blobArchive.flush();
+  expect(await keysOf(archive)).toEqual([]);
+});
+
+test('the journal is emptied when nothing waits, and stays short while something does', async () => {
+  const path = join(home, 'data', '.archive', 'attachments');
+  const journal = new BlobJournal(join(home, 'data'));
+  const owed = { scopeId: 'scp_a', digest: digestOf('x'), sinceMs: 1 };
+  await Promise.all(Array.from({ length: 1_100 }, () => journal.add(owed)));
+  expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(1_102);
+  await journal.settle(() => [owed]);
+  expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(3);
+  await journal.settle(() => []);
+  expect(readFileSync(path, 'utf8').trim()).toBe('compared');
+  await journal.compared('archive', () => [owed]);
+  const again = new BlobJournal(join(home, 'data'));
+  expect([again.found, again.isComparedWith('archive')]).toEqual([[owed], true]);
 });

@@ -1,12 +1,17 @@
 /**
  * Copies the bytes of attachments to the archive, beside the databases that the engine ships: under
- * `blobs/<scope id>/<digest>`, a moment after they are stored. A deletion deletes the copy first.
+ * `blobs/<scope id>/<digest>`, as soon as they are stored. A deletion deletes the copy first.
  */
+import { PlatformError } from '@freehold/contracts';
 import type { Archive } from '@freehold/engine-node';
 import type { BlobStore, IncidentSink } from '@freehold/store';
+import type { BlobJournal, OwedBlob } from './blob-journal.ts';
 
 export interface BlobArchiveOptions {
   readonly archive: Archive;
+  /** The name of the archive: with each one, everything local is compared once. */
+  readonly name: string;
+  readonly journal: BlobJournal;
   /** The local store of a scope. */
   readonly storeOf: (scopeId: string) => BlobStore;
   /** Milliseconds since the epoch. */
@@ -17,7 +22,7 @@ export interface BlobArchiveOptions {
 }
 
 export interface BlobArchiveStatus {
-  /** The number of attachments that have not arrived. */
+  /** The number of attachments that have not arrived, and of scopes whose attachments are yet to be deleted. */
   readonly waiting: number;
   /** The age of the oldest of those, in milliseconds. */
   readonly lagMs: number;
@@ -25,20 +30,20 @@ export interface BlobArchiveStatus {
 
 /** The delay after a failure, or while the archive is not known to be ours. */
 const RETRY_MS = 15_000;
+/** Number of attachments that are sent at once. */
+const CONCURRENCY = 4;
+/** Of larger attachments one at a time is in memory. */
+const SMALL_BYTES = 8 * 1024 * 1024;
 const PREFIX = 'blobs/';
 const KEY = /^blobs\/([a-zA-Z0-9_-]+)\/([0-9a-f]{64})$/;
-const keyOf = (scopeId: string, digest: string): string => `${PREFIX}${scopeId}/${digest}`;
+const keyOf = (scopeId: string, digest: string | null): string => `${PREFIX}${scopeId}/${digest ?? ''}`;
 
-interface WaitingBlob {
-  readonly scopeId: string;
-  readonly digest: string;
-  readonly sinceMs: number;
-}
-
-/** The archive of attachments. State: the attachments that have not arrived, by key, and the run or timer that sends them. */
+/** The archive of attachments. State: what waits, by key, also on disk; the work on each key; the run or timer that sends. */
 export class BlobArchive {
   readonly #options: BlobArchiveOptions;
-  readonly #waiting = new Map<string, WaitingBlob>();
+  readonly #waiting: Map<string, OwedBlob>;
+  readonly #sending = new Map<string, Promise<void>>();
+  readonly #large = makeLock();
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasFailed = false;
@@ -46,6 +51,7 @@ export class BlobArchive {
 
   constructor(options: BlobArchiveOptions) {
     this.#options = options;
+    this.#waiting = new Map(options.journal.found.map((owed) => [keyOf(owed.scopeId, owed.digest), owed]));
   }
 
   status(): BlobArchiveStatus {
@@ -56,32 +62,51 @@ export class BlobArchive {
 
   /** A scope's store, which archives its bytes too. */
   readonly blobs = (scopeId: string): BlobStore => {
-    const { archive, storeOf, isOurs, onIncident } = this.#options;
+    const { archive, storeOf, isOurs } = this.#options;
     const store = storeOf(scopeId);
     return {
       ...store,
       put: async (body, limits) => {
         const stored = await store.put(body, limits);
-        this.#enqueue(scopeId, stored.digest);
+        await this.#enqueue(scopeId, stored.digest);
+        void this.flush();
         return stored;
       },
-      delete: async (digest) => {
-        // The archive first: after a failure the local bytes are still known, and are deleted again.
-        if (await isOurs()) await archive.delete(keyOf(scopeId, digest));
-        await store.delete(digest);
+      delete: (digest) => {
+        const key = keyOf(scopeId, digest);
+        return this.#exclusive(key, async () => {
+          // The archive first: after a failure the local bytes are still known, and are deleted again.
+          if (await isOurs()) await archive.delete(key);
+          await store.delete(digest);
+          this.#waiting.delete(key);
+        });
       },
       clear: async () => {
+        await this.#enqueue(scopeId, null);
+        for (const [key, { digest, ...owed }] of this.#waiting)
+          if (owed.scopeId === scopeId && digest !== null) this.#waiting.delete(key);
         await store.clear();
-        await this.#clearArchived(scopeId).catch((error: unknown) =>
-          onIncident(error, { kind: 'archive', key: scopeId, method: 'clear' }),
-        );
+        await this.flush();
       },
     };
   };
 
+  /**
+   * Sends what an earlier process left, and compares everything local with an archive that is new to this directory.
+   * @param scopeIds all scopes.
+   */
+  async begin(scopeIds: AsyncIterable<string>): Promise<void> {
+    const { journal, name, onIncident } = this.#options;
+    await this.flush();
+    if (!journal.isComparedWith(name))
+      await this.reconcile(scopeIds).catch((error: unknown) =>
+        onIncident(error, { kind: 'archive', key: 'attachments', method: 'list' }),
+      );
+  }
+
   /** Sends missing attachments, and deletes those of other scopes. @param scopeIds all scopes. */
   async reconcile(scopeIds: AsyncIterable<string>): Promise<void> {
-    const { archive, storeOf, isOurs } = this.#options;
+    const { archive, storeOf, isOurs, journal, name } = this.#options;
     if (!(await isOurs())) return;
     const archived = new Map<string, Set<string>>();
     for await (const key of archive.list(PREFIX)) {
@@ -90,19 +115,21 @@ export class BlobArchive {
     }
     for await (const scopeId of scopeIds) {
       for await (const { digest } of storeOf(scopeId).list())
-        if (!archived.get(scopeId)?.has(digest)) this.#enqueue(scopeId, digest);
+        if (!archived.get(scopeId)?.has(digest)) this.#wait(scopeId, digest);
       archived.delete(scopeId);
     }
-    for (const scopeId of archived.keys()) await this.#clearArchived(scopeId);
+    for (const scopeId of archived.keys()) this.#wait(scopeId, null);
+    await journal.compared(name, () => [...this.#waiting.values()]);
     await this.flush();
   }
 
   /** Sends the waiting attachments once. Failed ones are retried by themselves, also after the next start. */
   flush(): Promise<void> {
-    const { onIncident } = this.#options;
+    const { onIncident, journal } = this.#options;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#running ??= this.#ship()
+      .then(() => journal.settle(() => [...this.#waiting.values()]))
       .catch((error: unknown) => {
         // Reported once: an unreachable store stays so for a while.
         if (!this.#hasFailed) onIncident(error, { kind: 'archive', key: 'attachments', method: 'put' });
@@ -111,41 +138,101 @@ export class BlobArchive {
       })
       .finally(() => {
         this.#running = undefined;
-        const delayMs = this.#isDelayed ? RETRY_MS : 0;
-        if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), delayMs).unref();
+        if (this.#waiting.size > 0)
+          this.#timer ??= setTimeout(() => void this.flush(), this.#isDelayed ? RETRY_MS : 0).unref();
       });
     return this.#running;
   }
 
   async #ship(): Promise<void> {
-    const { archive, storeOf, isOurs } = this.#options;
-    this.#isDelayed = !(await isOurs());
-    if (this.#isDelayed) return;
-    // One after the other, so that only one attachment is in memory.
-    for (const [key, blob] of this.#waiting) {
-      // Moves to the end of the queue, so that a failing one does not block the others.
-      this.#waiting.delete(key);
-      this.#waiting.set(key, blob);
-      const body = await storeOf(blob.scopeId).open(blob.digest);
-      // Null for one that was deleted since.
-      if (body) await archive.put(key, await bytesOf(body));
-      this.#waiting.delete(key);
-      this.#hasFailed = false;
+    while (this.#waiting.size > 0) {
+      this.#isDelayed = !(await this.#options.isOurs());
+      if (this.#isDelayed) return;
+      const queue = [...this.#waiting];
+      const lanes = Array.from({ length: CONCURRENCY }, async () => {
+        for (let next = queue.shift(); next; next = queue.shift()) await this.#shipOne(...next);
+      });
+      for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
     }
   }
 
-  #enqueue(scopeId: string, digest: string): void {
-    const key = keyOf(scopeId, digest);
-    const sinceMs = this.#waiting.get(key)?.sinceMs ?? this.#options.now();
-    this.#waiting.set(key, { scopeId, digest, sinceMs });
-    void this.flush();
+  async #shipOne(key: string, owed: OwedBlob): Promise<void> {
+    if (this.#waiting.get(key) !== owed) return;
+    // Moves to the end of the queue, so that a failing one does not block the others.
+    this.#waiting.delete(key);
+    this.#waiting.set(key, owed);
+    await this.#exclusive(key, () => this.#send(key, owed));
+    if (this.#waiting.get(key) === owed) this.#waiting.delete(key);
+    this.#hasFailed = false;
   }
 
-  async #clearArchived(scopeId: string): Promise<void> {
-    const { archive, isOurs } = this.#options;
-    if (!(await isOurs())) return;
-    for await (const key of archive.list(`${PREFIX}${scopeId}/`)) await archive.delete(key);
+  /** Runs one thing at a time for a key: a copy on its way would arrive after its deletion. */
+  #exclusive(key: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#sending.get(key) ?? Promise.resolve()).then(work);
+    const settled = done
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#sending.get(key) === settled) this.#sending.delete(key);
+      });
+    this.#sending.set(key, settled);
+    return done;
   }
+
+  async #send(key: string, { scopeId, digest }: OwedBlob): Promise<void> {
+    const { archive, storeOf } = this.#options;
+    if (digest === null) return this.#clearArchived(scopeId);
+    const body = await storeOf(scopeId).open(digest);
+    // Null for one that was deleted since.
+    if (!body) return;
+    const release: { large?: () => void } = {};
+    try {
+      const bytes = await bytesOf(body, async () => {
+        release.large = await this.#large();
+      });
+      if (this.#waiting.has(key)) await archive.put(key, bytes);
+    } finally {
+      release.large?.();
+    }
+  }
+
+  /** Resolves when it is on the disk that the archive has yet to receive it. */
+  async #enqueue(scopeId: string, digest: string | null): Promise<void> {
+    await this.#options.journal.add(this.#wait(scopeId, digest)).catch((cause: unknown) => {
+      throw new PlatformError('unavailable', 'The attachments are not available right now.', {
+        reason: 'blob_store_failed',
+        cause,
+      });
+    });
+  }
+
+  #wait(scopeId: string, digest: string | null): OwedBlob {
+    const key = keyOf(scopeId, digest);
+    const owed = { scopeId, digest, sinceMs: this.#waiting.get(key)?.sinceMs ?? this.#options.now() };
+    this.#waiting.set(key, owed);
+    return owed;
+  }
+
+  /** Deletes the archived attachments of a scope that are not here. Those on their way arrive before. */
+  async #clearArchived(scopeId: string): Promise<void> {
+    const { archive, storeOf } = this.#options;
+    const prefix = keyOf(scopeId, null);
+    for (const [key, sending] of this.#sending) if (key !== prefix && key.startsWith(prefix)) await sending;
+    const present = new Set<string>();
+    for await (const { digest } of storeOf(scopeId).list()) present.add(keyOf(scopeId, digest));
+    for await (const key of archive.list(prefix)) if (!present.has(key)) await archive.delete(key);
+  }
+}
+
+/** Returns a function that waits until the ones before have released. */
+function makeLock(): () => Promise<() => void> {
+  let last = Promise.resolve();
+  return async () => {
+    const before = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    await before;
+    return resolve;
+  };
 }
 
 /** Fetches every attachment of an archive into the local stores. Returns the counts. */
@@ -167,9 +254,15 @@ export async function restoreBlobs(
   return counts;
 }
 
-async function bytesOf(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+/** @param onLarge awaited once, before more than the small part of a large body is read. */
+async function bytesOf(body: ReadableStream<Uint8Array>, onLarge: () => Promise<void>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  let bytes = 0;
+  for await (const chunk of body) {
+    if (bytes <= SMALL_BYTES && bytes + chunk.byteLength > SMALL_BYTES) await onLarge();
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+  }
   return Buffer.concat(chunks);
 }
 

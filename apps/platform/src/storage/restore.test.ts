@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defineUnit } from '@freehold/store';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { parseSettings, type Settings } from '../settings/settings.ts';
 import { restore } from './restore.ts';
@@ -47,7 +49,7 @@ test('a lost data directory comes back with the keys of persons, once the sealin
   const before = await withStorage(settingsFor('data'), keyOf);
   const archived = readFileSync(join(home, 'archive', 'owner'), 'utf8');
   expect(archived).not.toBe('');
-  const lines = await restore([], settingsFor('new'));
+  const { lines } = await restore([], settingsFor('new'));
   expect(lines[0]).toMatch(/^Restored \d+ databases and 0 attachments from .+archive into .+new\.$/);
   expect(lines[1]).toMatch(/^Before the start, put the sealing key into .+seal-key, or set SEAL_KEY/);
 
@@ -62,7 +64,7 @@ test('a lost data directory comes back with the keys of persons, once the sealin
 
 test('the sealing key can be brought along in the same step, and another source be named', async () => {
   const before = await withStorage(settingsFor('data'), keyOf);
-  const lines = await restore(
+  const { lines } = await restore(
     ['--from', join(home, 'archive'), '--seal-key', sealKeyFile(join(home, 'data'))],
     parseSettings({ FREEHOLD_DATA: join(home, 'new') }),
   );
@@ -126,4 +128,45 @@ test('C-20: a key is used only once the archive has it', async () => {
     const copy = readFileSync(join(home, 'new', 'vault', `${SCOPE.tenantId}.sqlite`)).toString('latin1');
     expect(copy).toContain(key?.keyId);
   });
+});
+
+test('what the records name and the archive has not is named, in a result that is not complete', async () => {
+  const unitOf = (kind: string, sql: string) =>
+    defineUnit({
+      kind,
+      migrations: [{ name: kind, migrations: [{ version: 1, name: 'tables', sql }] }],
+      queries: [],
+      open: () => ({ touch: () => null }),
+    });
+  const digest = createHash('sha256').update('here').digest('hex');
+  const gone = 'f'.repeat(64);
+  const attachments = `
+CREATE TABLE _spine_attachments (id TEXT, entity_type TEXT, entity_id TEXT, digest TEXT, removed_at INTEGER) STRICT;
+INSERT INTO _spine_attachments VALUES ('att_1', 'order', 'ord_1', '${digest}', NULL),
+  ('att_2', 'order', 'ord_1', '${gone}', NULL), ('att_3', 'order', 'ord_2', '${'e'.repeat(64)}', 1);`;
+  const directory = `
+CREATE TABLE scopes (id TEXT, vertical TEXT, status TEXT) STRICT;
+INSERT INTO scopes VALUES ('scp_a', 'fieldwork', 'active'), ('scp_b', 'fieldwork', 'active'),
+  ('scp_c', 'elsewhere', 'active'), ('scp_d', 'fieldwork', 'reaped');`;
+  await withStorage(settingsFor('data'), async ({ engine, blobs, blobArchive }) => {
+    await engine.unit(unitOf('directory', directory), 'main', { create: true }).touch();
+    await engine.unit(unitOf('scope-fieldwork', attachments), 'scp_a', { create: true }).touch();
+    await engine.flushArchive();
+    await blobs('scp_a').put(new Blob(['here']).stream(), { bytesMax: 10 });
+    await blobArchive?.flush();
+  });
+  const { lines, isComplete } = await restore([], settingsFor('new'));
+  expect(isComplete).toBe(false);
+  expect(lines.slice(0, 5)).toEqual([
+    expect.stringMatching(/^Restored \d+ databases and 1 attachments from /),
+    'Missing: 2 things that the records name had not reached the archive.',
+    '  scope scp_b: its database',
+    '  scope scp_a: attachment att_2 of order ord_1',
+    expect.stringMatching(
+      /missing-after-restore, with their paths: .+ To go on without them, start the platform/,
+    ),
+  ]);
+  expect(readFileSync(join(home, 'new', 'missing-after-restore'), 'utf8')).toContain(
+    `blobs/scp_a/ff/${gone}\n`,
+  );
 });

@@ -2,27 +2,41 @@
  * `npm start -- restore`: makes the data directory again from its archive, after the loss of a disk. Two things are in no
  * archive: the secrets, which are made anew, and the sealing key, which the operator has to bring.
  */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Archive, makeNodeBlobStore, restoreDataDirectory } from '@freehold/engine-node';
 import { generateIssuerKeys } from '@freehold/issuer';
+import type { BlobStore } from '@freehold/store';
 import { type ArchiveSettings, nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { restoreBlobs } from './blob-archive.ts';
+import { findMissing, type MissingItem } from './restore-check.ts';
 import { readKeys, sealKeyFile } from './seal-keys.ts';
 import { makeSecrets, writePrivately } from './secrets.ts';
 
 export const RESTORE_USAGE = 'npm start -- restore [--from DIRECTORY] [--seal-key FILE] [--skip-damaged]';
 
+export interface RestoreResult {
+  /** For the operator. */
+  readonly lines: readonly string[];
+  /** False when the records name something that is not there, or a database was left out. */
+  readonly isComplete: boolean;
+}
+
+/** Number of missing things that are shown; all of them are in the file {@link MISSING}. */
+const SHOWN_MAX = 20;
+/** The file of a restored data directory that lists what is missing. */
+const MISSING = 'missing-after-restore';
+
 /**
- * Restores, and returns the lines to show the operator.
+ * Restores, and compares the result with what its records name.
  * @throws SettingsError or PlatformError, with one sentence.
  */
 export async function restore(
   args: readonly string[],
   settings: Pick<Settings, 'archive' | 'dataDirectory' | 'sealKeys'>,
-): Promise<readonly string[]> {
+): Promise<RestoreResult> {
   const { from, sealKey, skipDamaged } = readArguments(args);
   const source = from ?? settings.archive;
   if (source === null)
@@ -39,22 +53,52 @@ export async function restore(
     );
 
   const into = settings.dataDirectory;
-  const { units, skipped } = await restoreDataDirectory({ archive, into, skipDamaged });
-  const blobs = await restoreBlobs(archive, (scopeId) =>
-    makeNodeBlobStore({ dataDirectory: into, scopeId, now: Date.now }),
-  );
-  await makeSecrets(into, generateIssuerKeys);
-  if (keys !== null) writePrivately(sealKeyFile(into), `${keys.join('\n')}\n`);
+  const storeOf = (scopeId: string): BlobStore =>
+    makeNodeBlobStore({ dataDirectory: into, scopeId, now: Date.now });
+  let blobs = { restored: 0, damaged: 0 };
+  let missing: readonly MissingItem[] = [];
+  const { units, skipped } = await restoreDataDirectory({
+    archive,
+    into,
+    skipDamaged,
+    complete: async () => {
+      // Earlier versions archived the marks of idle scopes, which are true of one moment.
+      rmSync(join(into, 'rest'), { recursive: true, force: true });
+      blobs = await restoreBlobs(archive, storeOf);
+      await makeSecrets(into, generateIssuerKeys);
+      if (keys !== null) writePrivately(sealKeyFile(into), `${keys.join('\n')}\n`);
+      missing = await findMissing(into, storeOf);
+      const lines = missing.map(({ what, path }) => `${what}\t${path}\n`);
+      if (lines.length > 0) writePrivately(join(into, MISSING), lines.join(''));
+    },
+  });
   const hasKey = keys !== null || settings.sealKeys !== undefined;
+  return {
+    lines: [
+      `Restored ${units} databases and ${blobs.restored} attachments from ${nameOfArchive(source)} into ${into}.`,
+      ...(blobs.damaged > 0
+        ? [`Left out ${blobs.damaged} attachments that are damaged in the archive.`]
+        : []),
+      ...skipped.map(({ kind, key, why }) => `Left out ${kind}/${key}: ${why}`),
+      ...linesOfMissing(missing, into),
+      ...(hasKey
+        ? []
+        : [
+            `Before the start, put the sealing key into ${sealKeyFile(into)}, or set SEAL_KEY: it is in no archive.`,
+          ]),
+    ],
+    isComplete: missing.length === 0 && skipped.length === 0,
+  };
+}
+
+function linesOfMissing(missing: readonly MissingItem[], into: string): readonly string[] {
+  if (missing.length === 0) return [];
+  const hidden = missing.length - SHOWN_MAX;
   return [
-    `Restored ${units} databases and ${blobs.restored} attachments from ${nameOfArchive(source)} into ${into}.`,
-    ...(blobs.damaged > 0 ? [`Left out ${blobs.damaged} attachments that are damaged in the archive.`] : []),
-    ...skipped.map(({ kind, key, why }) => `Left out ${kind}/${key}: ${why}`),
-    ...(hasKey
-      ? []
-      : [
-          `Before the start, put the sealing key into ${sealKeyFile(into)}, or set SEAL_KEY: it is in no archive.`,
-        ]),
+    `Missing: ${missing.length} things that the records name had not reached the archive.`,
+    ...missing.slice(0, SHOWN_MAX).map(({ what }) => `  ${what}`),
+    ...(hidden > 0 ? [`  and ${hidden} more`] : []),
+    `All are in ${join(into, MISSING)}, with their paths: if the old disk can still be read, copy them from there. To go on without them, start the platform: an attachment without bytes answers blob_missing.`,
   ];
 }
 

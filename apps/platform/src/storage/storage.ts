@@ -20,9 +20,10 @@ import {
   type VaultUnit,
 } from '@freehold/kernel';
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
-import { openArchive } from '../settings/archive-settings.ts';
+import { nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BlobArchive } from './blob-archive.ts';
+import { BlobJournal } from './blob-journal.ts';
 import { openKeyring } from './seal-keys.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
 import { Vaults } from './vaults.ts';
@@ -72,7 +73,18 @@ export async function openStorage(
     const vaults = new Vaults({ engine, vaultUnit, dataDirectory, onIncident });
     const storeOf = (scopeId: string): BlobStore => makeNodeBlobStore({ dataDirectory, scopeId, now });
     const isOurs = (): Promise<boolean> => engine.ownsArchive();
-    const blobArchive = archive && new BlobArchive({ archive, storeOf, now, onIncident, isOurs });
+    const blobArchive =
+      archive &&
+      settings.archive &&
+      new BlobArchive({
+        archive,
+        name: nameOfArchive(settings.archive),
+        journal: new BlobJournal(dataDirectory),
+        storeOf,
+        now,
+        onIncident,
+        isOurs,
+      });
     return {
       engine,
       secrets,

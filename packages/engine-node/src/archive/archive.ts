@@ -1,7 +1,8 @@
 /** The archive port: a second place for a data directory, with the few calls that every object store has. */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { historyDisk } from '../lib/durable-file.ts';
+import { historyDisk, makeDirectory } from '../lib/durable-file.ts';
 
 /**
  * Keys are paths of letters, digits, `_`, `-`, `.` and `/`. Each member may reject; the caller retries. An object is
@@ -16,18 +17,26 @@ export interface Archive {
   list(prefix: string): AsyncIterable<string>;
   /** Deletes an object; does nothing when it is absent. */
   delete(key: string): Promise<void>;
+  /**
+   * Removes what interrupted puts left behind, which may be bytes that were deleted since. Called by the archive's owner
+   * before its first put. Absent where such puts leave nothing.
+   */
+  tidy?(): Promise<void>;
 }
 
+/** The folder of unfinished objects. Earlier versions wrote them beside their places, with this ending. */
 const COMING = '.coming';
 
 /** Makes an archive. The directory is made with the first object. */
 export function makeDirectoryArchive(directory: string): Archive {
+  const comingIn = join(directory, COMING);
   return {
     put: async (key, bytes) => {
       const path = pathOf(directory, key);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const coming = `${path}${COMING}`;
-      const file = await open(coming, 'w', 0o600);
+      makeDirectory(dirname(path));
+      makeDirectory(comingIn);
+      const coming = join(comingIn, crypto.randomUUID());
+      const file = await open(coming, 'wx', 0o600);
       try {
         await file.writeFile(bytes);
         await file.sync();
@@ -39,15 +48,28 @@ export function makeDirectoryArchive(directory: string): Archive {
     },
     get: (key) => readFile(pathOf(directory, key)).catch(orNull),
     list: async function* list(prefix) {
-      const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(orNull);
-      for (const entry of entries ?? []) {
-        const path = join(entry.parentPath, entry.name);
+      // Only the folder that the prefix names is read, and not the whole archive.
+      const folder = join(directory, prefix.slice(0, prefix.lastIndexOf('/') + 1));
+      for (const path of await filesBelow(folder)) {
         const key = path.slice(directory.length + 1).replaceAll('\\', '/');
-        if (entry.isFile() && !key.endsWith(COMING) && key.startsWith(prefix)) yield key;
+        const isComing = key.startsWith(`${COMING}/`) || key.endsWith(COMING);
+        if (!isComing && key.startsWith(prefix)) yield key;
       }
     },
     delete: (key) => rm(pathOf(directory, key), { force: true }),
+    tidy: async () => {
+      const isOfEarlierVersion = !existsSync(comingIn);
+      const left = isOfEarlierVersion ? await filesBelow(directory) : await filesBelow(comingIn);
+      for (const path of left)
+        if (!isOfEarlierVersion || path.endsWith(COMING)) await rm(path, { force: true });
+      if (existsSync(directory)) makeDirectory(comingIn);
+    },
   };
+}
+
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(orNull);
+  return (entries ?? []).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
 function pathOf(directory: string, key: string): string {
@@ -57,6 +79,6 @@ function pathOf(directory: string, key: string): string {
 }
 
 function orNull(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
   throw error;
 }

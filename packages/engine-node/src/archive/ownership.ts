@@ -39,6 +39,7 @@ export function makeOwnership(archive: Archive, dataDirectory: string, newId: ()
       } else if (idOf(found) !== id) throw notOurs(ANOTHER);
       else if (found !== id && !termsOf(dataDirectory).some((term) => found === `${id}.${term}`))
         throw notOurs(OLDER);
+      await archive.tidy?.();
       claimed = await takeTerm(archive, dataDirectory, { newId, found });
     },
   };

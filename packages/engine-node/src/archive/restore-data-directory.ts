@@ -20,6 +20,8 @@ export interface RestoreOptions {
   readonly openArchive?: SealArchive;
   /** True skips units with damaged or missing objects instead of failing. Default false. */
   readonly skipDamaged?: boolean;
+  /** Adds to the directory what the archive has beside the units, before the directory counts as restored. */
+  readonly complete?: () => Promise<void>;
   /** Default: `crypto.randomUUID`. */
   readonly newId?: () => string;
 }
@@ -61,6 +63,7 @@ export async function restoreDataDirectory(options: RestoreOptions): Promise<Res
   });
   const settled = await Promise.allSettled(lanes);
   for (const each of settled) if (each.status === 'rejected') throw each.reason;
+  await options.complete?.();
   const left = new Set(skipped.map(({ kind, key }) => `${kind}/${key}`));
   const shipped = [...units].filter(([name]) => !left.has(name)).map(([, unit]) => unit);
   recordShipped(into, { shipped, leftOut: skipped });

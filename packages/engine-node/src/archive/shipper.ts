@@ -392,6 +392,7 @@ function watched(archive: Archive, onFailure: () => void): Archive {
       }
     },
     delete: (key) => archive.delete(key).catch(fail),
+    tidy: async () => archive.tidy?.().catch(fail),
   };
 }
 

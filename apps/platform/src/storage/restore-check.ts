@@ -1,0 +1,86 @@
+/** Compares what the records of a restored data directory name with what is there: attachments, and databases of scopes. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import type { BlobStore } from '@freehold/store';
+
+/** Something that records name and that is not there. */
+export interface MissingItem {
+  /** One line for people, without names of people or files: `scope scp_…: attachment att_… of order ord_…`. */
+  readonly what: string;
+  /** The path that it would have below the data directory. */
+  readonly path: string;
+}
+
+const SCOPE_KIND = 'scope-';
+
+/** Reads every database of a scope once. No engine has the directory open. */
+export async function findMissing(
+  dataDirectory: string,
+  storeOf: (scopeId: string) => Pick<BlobStore, 'list'>,
+): Promise<readonly MissingItem[]> {
+  const kinds = readdirSync(dataDirectory).filter((name) => name.startsWith(SCOPE_KIND));
+  const missing = missingScopes(dataDirectory, kinds);
+  for (const kind of kinds)
+    for (const name of readdirSync(join(dataDirectory, kind))) {
+      const scope = /^([a-zA-Z0-9_-]+)\.sqlite$/.exec(name)?.[1];
+      if (scope)
+        missing.push(...(await missingAttachments(join(dataDirectory, kind, name), scope, storeOf(scope))));
+    }
+  return missing;
+}
+
+/** Scopes of applications that run here. Those of applications elsewhere have their databases there. */
+function missingScopes(dataDirectory: string, kinds: readonly string[]): MissingItem[] {
+  const known = rowsOf<{ id: string; vertical: string }>(
+    join(dataDirectory, 'directory', 'main.sqlite'),
+    'scopes',
+    "SELECT id, vertical FROM scopes WHERE status NOT IN ('reaped', 'provisioning') ORDER BY id",
+  );
+  return known.flatMap(({ id, vertical }) => {
+    const path = join(`${SCOPE_KIND}${vertical}`, `${id}.sqlite`);
+    const isHere = kinds.includes(`${SCOPE_KIND}${vertical}`);
+    return isHere && !existsSync(join(dataDirectory, path))
+      ? [{ what: `scope ${id}: its database`, path }]
+      : [];
+  });
+}
+
+async function missingAttachments(
+  database: string,
+  scope: string,
+  store: Pick<BlobStore, 'list'>,
+): Promise<MissingItem[]> {
+  const named = rowsOf<{ id: string; type: string; entity: string; digest: string }>(
+    database,
+    '_spine_attachments',
+    `SELECT id, entity_type AS type, entity_id AS entity, digest FROM _spine_attachments
+      WHERE removed_at IS NULL ORDER BY id`,
+  );
+  if (named.length === 0) return [];
+  const present = new Set<string>();
+  for await (const { digest } of store.list()) present.add(digest);
+  return named
+    .filter(({ digest }) => !present.has(digest))
+    .map(({ id, type, entity, digest }) => ({
+      what: `scope ${scope}: attachment ${id} of ${type} ${entity}`,
+      path: join('blobs', scope, digest.slice(0, 2), digest),
+    }));
+}
+
+/** The rows of a closed database; none where it or the table is missing. Immutable: nothing beside the file is made. */
+function rowsOf<Row>(path: string, table: string, sql: string): readonly Row[] {
+  if (!existsSync(path)) return [];
+  const url = pathToFileURL(path);
+  url.searchParams.set('immutable', '1');
+  const database = new DatabaseSync(url, { readOnly: true });
+  try {
+    const found = database
+      .prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?")
+      .get(table);
+    return found ? (database.prepare(sql).all() as unknown as Row[]) : [];
+  } finally {
+    database.close();
+  }
+}
