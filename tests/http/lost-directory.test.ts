@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseSettings } from '../../apps/platform/src/settings/settings.ts';
 import { restore } from '../../apps/platform/src/storage/restore.ts';
+import { Caller } from '../support/http.ts';
 import { newPlace } from '../support/platform.ts';
 import { openEmbeddedPlatform } from './embedded-platform.ts';
 
@@ -19,6 +20,9 @@ test('a start without its directory database makes no new installation over the 
   const open = () => openEmbeddedPlatform(env, place);
   const first = await open();
   const { scope } = first;
+  using caller = new Caller();
+  const ready = (await caller.ask(`${place.url('localhost')}/readyz`)).json();
+  expect(ready).toMatchObject({ status: 'ready', archive: { attachments: 0 } });
   await first.platform.close();
   expect(readdirSync(join(home, 'archive', 'units'))).not.toContain('rest');
   const files = () =>

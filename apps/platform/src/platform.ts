@@ -46,6 +46,7 @@ import { type Directory, openDirectory } from './start/directory.ts';
 import { openGate } from './start/gate.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
 import { noteInstallation, requireNoArchivedDirectory } from './storage/installation.ts';
+import { lagOfArchive } from './storage/storage.ts';
 
 export interface Platform {
   /** The platform's own address: `http://localhost:8787`. */
@@ -297,6 +298,7 @@ function openRouter({
   const { apiHostname, apiHostnames, homeHostnames, originOf, publicOriginOf } = addresses;
   const home = makeHome({
     ready: isReady,
+    readyDetails: () => lagOfArchive(core.storage),
     // In production the tenants are not public.
     routes: settings.production ? null : () => hostAdmin.routes(),
     apiHostname,

@@ -62,6 +62,8 @@ export interface ControlPlaneOptions {
   readonly anonymousLimits?: AnonymousLimits | null;
   /** Answers `/readyz`; a throw counts as false. Default: always ready. */
   readonly ready?: () => Promise<boolean>;
+  /** Members of the answer of `/readyz` beside its status; public. Default: none. */
+  readonly readyDetails?: () => Readonly<Record<string, unknown>>;
   /**
    * The secret from which those of verticals are derived, or several while it is being replaced (see `verticalSecret`).
    * Default: every vertical is refused.
@@ -121,6 +123,7 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
       return openApi;
     },
     ready: options.ready ?? (async () => true),
+    readyDetails: options.readyDetails ?? (() => ({})),
   });
   mountConnectRoutes(app, { rounds: options.connect, platformSecret });
   if (options.docs) mountDocs(app, options.docs);

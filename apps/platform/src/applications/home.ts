@@ -10,6 +10,8 @@ import type { LocalOutbox } from './mail.ts';
 export interface HomeOptions {
   /** Whether everything is up. */
   readonly ready: () => Promise<boolean>;
+  /** Members of the answer of `/readyz` beside its status. Default: none. */
+  readonly readyDetails?: () => Readonly<Record<string, unknown>>;
   /** The applications to list on the page. Null: the page names no applications. */
   readonly routes: (() => Promise<readonly HostRoute[]>) | null;
   /** The control plane's host name. */
@@ -27,7 +29,9 @@ export function makeHome(options: HomeOptions): Hono<HomeEnv> {
   const app = new Hono<HomeEnv>();
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/readyz', async (c) =>
-    (await ready()) ? c.json({ status: 'ready' }) : c.json({ status: 'not ready' }, 503),
+    (await ready())
+      ? c.json({ status: 'ready', ...options.readyDetails?.() })
+      : c.json({ status: 'not ready' }, 503),
   );
   app.get('/', async (c) => {
     const port = new URL(c.req.url).port;

@@ -21,7 +21,7 @@ import type { Client } from '../network/router.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openAnchor } from '../storage/anchor.ts';
 import { openBackups } from '../storage/backups.ts';
-import { makeTenantErasure } from '../storage/storage.ts';
+import { lagOfArchive, makeTenantErasure } from '../storage/storage.ts';
 import type { Core } from './core.ts';
 
 export interface Directory {
@@ -60,6 +60,7 @@ export function openDirectory(options: DirectoryOptions): Directory {
     onIncident: (error, { operation }) =>
       feeds.onIncident(error, { kind: 'control-plane', key: 'http', method: operation ?? 'none' }),
     ready: isReady,
+    readyDetails: () => lagOfArchive(core.storage),
     ...staffOptions({ settings, addresses, hostAdmin, platformSecrets, now: world.now, issuerClient }),
     platformSecret: platformSecrets,
     connect: hostAdmin.connections,

@@ -3,6 +3,7 @@
 import type { IdentityDirectoryUnit } from '@freehold/auth';
 import {
   type Archive,
+  type ArchiveStatus,
   type FileBudget,
   fileBudgetOf,
   makeNodeBlobStore,
@@ -115,6 +116,39 @@ export async function openStorage(
     await engine.close();
     throw error;
   }
+}
+
+/** What the archive has yet to receive. */
+export interface ArchiveLag {
+  readonly state: ArchiveStatus['state'];
+  /** The age of the oldest change that it lacks. */
+  readonly lagSeconds: number;
+  /** Databases with such changes. */
+  readonly databases: number;
+  /** Attachments that have not arrived. */
+  readonly attachments: number;
+}
+
+/** For the monitoring of the platform. Empty without an archive. */
+export function lagOfArchive({
+  engine,
+  blobArchive,
+}: {
+  readonly engine: Pick<NodeEngine, 'archiveStatus'>;
+  readonly blobArchive: Pick<BlobArchive, 'status'> | null;
+}): { readonly archive?: ArchiveLag } {
+  const { state, units, lagMs } = engine.archiveStatus();
+  if (state === 'off') return {};
+  const { waiting = 0, lagMs: blobsLagMs = 0 } = blobArchive?.status() ?? {};
+  const isCurrent = state === 'current' && waiting > 0;
+  return {
+    archive: {
+      state: isCurrent ? 'shipping' : state,
+      lagSeconds: Math.max(lagMs, blobsLagMs) / 1_000,
+      databases: units,
+      attachments: waiting,
+    },
+  };
 }
 
 /** Databases first, because they find out whose the archive is. The engine reports their failures. */

@@ -10,13 +10,15 @@ export interface ServiceRoutes {
   readonly openApi: () => string;
   /** Whether the directory answers; a throw counts as no. */
   readonly ready: () => Promise<boolean>;
+  /** Members of the answer of `/readyz` beside its status. */
+  readonly readyDetails: () => Readonly<Record<string, unknown>>;
 }
 
 /** Mounts `/healthz`, `/readyz`, `/openapi.json` and `/problems/:code`. */
 export function mountServiceRoutes<E extends Env>(app: Hono<E>, routes: ServiceRoutes): void {
   app.get('/healthz', () => json({ status: 'ok' }));
   app.get('/readyz', async () => {
-    if (await isReady(routes.ready)) return json({ status: 'ready' });
+    if (await isReady(routes.ready)) return json({ status: 'ready', ...routes.readyDetails() });
     throw new PlatformError('unavailable', 'The control plane cannot take requests yet.', {
       reason: 'not_ready',
       headers: { 'retry-after': '1' },

@@ -37,7 +37,7 @@ function openPaths(): Record<string, Record<string, Part>> {
         operationId: 'service.ready',
         summary: 'Say whether requests can be taken',
         tag,
-        responses: { 200: json(statusOf('ready')), ...problems(503) },
+        responses: { 200: json(statusOf('ready', { archive })), ...problems(503) },
       }),
     },
     '/openapi.json': {
@@ -87,9 +87,22 @@ function openPaths(): Record<string, Record<string, Part>> {
   };
 }
 
-function statusOf(status: string): Part {
-  return { type: 'object', properties: { status: { const: status } }, required: ['status'] };
+function statusOf(status: string, more: Readonly<Record<string, Part>> = {}): Part {
+  return { type: 'object', properties: { status: { const: status }, ...more }, required: ['status'] };
 }
+
+/** Absent where nothing is archived. */
+const archive: Part = {
+  type: 'object',
+  description: 'What the archive has yet to receive; absent without an archive.',
+  properties: {
+    state: { type: 'string', enum: ['current', 'shipping', 'failing', 'refused'] },
+    lagSeconds: { type: 'number', minimum: 0, description: 'The age of the oldest change that it lacks.' },
+    databases: { type: 'integer', minimum: 0, description: 'Databases with such changes.' },
+    attachments: { type: 'integer', minimum: 0, description: 'Attachments that have not arrived.' },
+  },
+  required: ['state', 'lagSeconds', 'databases', 'attachments'],
+};
 
 function problemPage(): Part {
   const schema = {
