@@ -1,5 +1,5 @@
 /**
- * What the archive of attachments has yet to receive, recorded in a file of the data directory: an upload is acknowledged
+ * The attachments that the archive has yet to receive, recorded in a file of the data directory: an upload is acknowledged
  * only behind its line, so that a crash forgets none. The file is emptied when nothing waits.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ export class BlobJournal {
   #lines = 0;
   #next: { text: string; readonly written: Promise<void> } | null = null;
   #last: Promise<void> = Promise.resolve();
-  /** What waited when the file was opened. */
+  /** The entries of the file when it was opened. */
   readonly found: readonly OwedBlob[];
 
   constructor(dataDirectory: string) {

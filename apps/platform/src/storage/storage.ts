@@ -118,7 +118,7 @@ export async function openStorage(
   }
 }
 
-/** What the archive has yet to receive. */
+/** The changes that the archive has yet to receive. */
 export interface ArchiveLag {
   readonly state: ArchiveStatus['state'];
   /** The age of the oldest change that it lacks. */

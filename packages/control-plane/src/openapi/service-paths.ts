@@ -91,6 +91,8 @@ function statusOf(status: string, more: Readonly<Record<string, Part>> = {}): Pa
   return { type: 'object', properties: { status: { const: status }, ...more }, required: ['status'] };
 }
 
+const count: Part = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+
 /** Absent where nothing is archived. */
 const archive: Part = {
   type: 'object',
@@ -98,8 +100,8 @@ const archive: Part = {
   properties: {
     state: { type: 'string', enum: ['current', 'shipping', 'failing', 'refused'] },
     lagSeconds: { type: 'number', minimum: 0, description: 'The age of the oldest change that it lacks.' },
-    databases: { type: 'integer', minimum: 0, description: 'Databases with such changes.' },
-    attachments: { type: 'integer', minimum: 0, description: 'Attachments that have not arrived.' },
+    databases: { ...count, description: 'Databases with such changes.' },
+    attachments: { ...count, description: 'Attachments that have not arrived.' },
   },
   required: ['state', 'lagSeconds', 'databases', 'attachments'],
 };
