@@ -7,6 +7,7 @@ export {
   restoreDataDirectory,
 } from './archive/restore-data-directory.ts';
 export type { SealArchive } from './archive/ship-unit.ts';
+export { giveUpUnit } from './archive/shipped-units.ts';
 export type { ArchiveOptions, ArchiveStatus } from './archive/shipper.ts';
 export { makeNodeBlobStore, type NodeBlobStoreOptions } from './blob-store.ts';
 export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engine.ts';

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { restoreDataDirectory } from '../src/index.ts';
+import { giveUpUnit, restoreDataDirectory } from '../src/index.ts';
 import { breakableArchive, newDirectory, openFixture, openPlain, restored } from './archive-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 import { vaultUnit } from './vault-unit.ts';
@@ -201,6 +201,20 @@ test('a unit that a restore left out may be made anew, and replaces its damaged 
   await engine.unit(historyUnit, 'a', create).add({ note: 'anew' });
   await engine.flushArchive();
   expect(await contentsIn(archive)).toBe(await engine.unit(historyUnit, 'a').contents());
+});
+
+test('a lost unit that was given up is made anew, and replaces its copy', async () => {
+  const { archive, dataDirectory } = await archivedFixture();
+  rmSync(join(dataDirectory, 'vault'), { recursive: true });
+  giveUpUnit(dataDirectory, { kind: 'vault', key: 'v' });
+  const { engine } = openFixture(archive, dataDirectory);
+  await engine.unit(vaultUnit, 'v', create).put({ value: 'a new key' });
+  await engine.flushArchive();
+  expect(
+    await openPlain(await restored(archive))
+      .unit(vaultUnit, 'v')
+      .list(),
+  ).toEqual(['a new key']);
 });
 
 test('a unit that can be made anew from others is in no archive, and is made anew', async () => {

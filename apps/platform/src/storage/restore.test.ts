@@ -170,3 +170,14 @@ INSERT INTO scopes VALUES ('scp_a', 'fieldwork', 'active'), ('scp_b', 'fieldwork
     `blobs/scp_a/ff/${gone}\n`,
   );
 });
+
+test('a copy leaves the archive with its owner, and cannot continue it', async () => {
+  await withStorage(settingsFor('data'), keyOf);
+  const owner = readFileSync(join(home, 'archive', 'owner'));
+  await restore(['--copy', '--seal-key', sealKeyFile(join(home, 'data'))], settingsFor('copy'));
+  expect(readFileSync(join(home, 'archive', 'owner'))).toEqual(owner);
+  expect(await sentence(withStorage(settingsFor('copy'), keyOf))).toMatch(
+    /belongs to another data directory/,
+  );
+  expect(await sentence(withStorage(settingsFor('data'), keyOf))).toBe('restored');
+});

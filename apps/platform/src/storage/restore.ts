@@ -15,7 +15,8 @@ import { findMissing, type MissingItem } from './restore-check.ts';
 import { readKeys, sealKeyFile } from './seal-keys.ts';
 import { makeSecrets, writePrivately } from './secrets.ts';
 
-export const RESTORE_USAGE = 'npm start -- restore [--from DIRECTORY] [--seal-key FILE] [--skip-damaged]';
+export const RESTORE_USAGE =
+  'npm start -- restore [--from DIRECTORY] [--seal-key FILE] [--skip-damaged] [--copy]';
 
 export interface RestoreResult {
   /** For the operator. */
@@ -37,7 +38,7 @@ export async function restore(
   args: readonly string[],
   settings: Pick<Settings, 'archive' | 'dataDirectory' | 'sealKeys'>,
 ): Promise<RestoreResult> {
-  const { from, sealKey, skipDamaged } = readArguments(args);
+  const { from, sealKey, skipDamaged, isCopy } = readArguments(args);
   const source = from ?? settings.archive;
   if (source === null)
     throw new SettingsError(
@@ -61,6 +62,7 @@ export async function restore(
     archive,
     into,
     skipDamaged,
+    takesOver: !isCopy,
     complete: async () => {
       // Earlier versions archived the marks of idle scopes, which are true of one moment.
       rmSync(join(into, 'rest'), { recursive: true, force: true });
@@ -106,11 +108,14 @@ function readArguments(args: readonly string[]): {
   readonly from: ArchiveSettings | null;
   readonly sealKey: string | null;
   readonly skipDamaged: boolean;
+  /** The archive stays with its owner. */
+  readonly isCopy: boolean;
 } {
   const options = {
     from: { type: 'string' },
     'seal-key': { type: 'string' },
     'skip-damaged': { type: 'boolean' },
+    copy: { type: 'boolean' },
   } as const;
   try {
     const { values } = parseArgs({ args: [...args], options });
@@ -120,6 +125,7 @@ function readArguments(args: readonly string[]): {
       from: values.from === undefined ? null : { kind: 'directory', path: resolve(values.from) },
       sealKey: values['seal-key'] ?? null,
       skipDamaged: values['skip-damaged'] ?? false,
+      isCopy: values.copy ?? false,
     };
   } catch (error) {
     if (error instanceof SettingsError) throw error;

@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ID_PREFIXES, idSchema } from '@freehold/contracts';
-import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
+import { giveUpUnit, type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { type VaultUnit, vaultMissing } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
 import { OperatorNotice } from '../feeds/feeds.ts';
@@ -105,6 +105,7 @@ export async function beginNewVault(
   } finally {
     await engine.close();
   }
+  giveUpUnit(dataDirectory, { kind: 'vault', key: tenant });
   return [
     `The next use makes a new vault for ${tenant}. What was sealed under the lost keys never opens; erase the people whom it was about.`,
   ];

@@ -20,6 +20,8 @@ export interface RestoreOptions {
   readonly openArchive?: SealArchive;
   /** True skips units with damaged or missing objects instead of failing. Default false. */
   readonly skipDamaged?: boolean;
+  /** False restores a copy: the archive stays with its owner. Default true. */
+  readonly takesOver?: boolean;
   /** Adds to the directory what the archive has beside the units, before the directory counts as restored. */
   readonly complete?: () => Promise<void>;
   /** Default: `crypto.randomUUID`. */
@@ -67,7 +69,7 @@ export async function restoreDataDirectory(options: RestoreOptions): Promise<Res
   const left = new Set(skipped.map(({ kind, key }) => `${kind}/${key}`));
   const shipped = [...units].filter(([name]) => !left.has(name)).map(([, unit]) => unit);
   recordShipped(into, { shipped, leftOut: skipped });
-  await takeOwnership(archive, into, newId);
+  if (options.takesOver ?? true) await takeOwnership(archive, into, newId);
   rmSync(unfinishedPath(into));
   syncDirectory(into);
   return { units: units.size - skipped.length, skipped };

@@ -60,6 +60,15 @@ export function recordShipped(
   publish(staged, directory);
 }
 
+/** Gives up a lost unit, so that a new one may replace what the archive has of it. No engine has the directory open. */
+export function giveUpUnit(dataDirectory: string, unit: UnitName): void {
+  const directory = join(archiveDirectory(dataDirectory), 'shipped');
+  if (!existsSync(join(directory, nameOf(unit)))) return;
+  writeDurably(join(directory, `${nameOf(unit)}${LEFT_OUT}`), '');
+  rmSync(join(directory, nameOf(unit)));
+  syncDirectory(directory);
+}
+
 /** A directory that an earlier version archived has no record: its databases are the units that it shipped. */
 function earlierUnits(dataDirectory: string): UnitName[] {
   if (!existsSync(join(archiveDirectory(dataDirectory), 'id'))) return [];
