@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { UnitTools } from '@freehold/store';
 import { listBookmarks } from './copies/bookmarks.ts';
 import { exportUnit } from './copies/export-unit.ts';
-import { removeUnit, restoreUnit, rewindUnit } from './copies/replace-unit.ts';
+import { examineCopy, removeUnit, restoreUnit, rewindUnit } from './copies/replace-unit.ts';
 import { listSnapshots, openSnapshot, removeSnapshot, takeSnapshot } from './copies/snapshots.ts';
 import { inspectUnit } from './inspect/inspect-unit.ts';
 import { Fault } from './lib/fault.ts';
@@ -38,8 +38,10 @@ export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: Too
 
   return {
     export: (format) => run('export', () => exportUnit(unit, format)),
-    restore: (format, body, admit, replacing) =>
-      run('restore', () => restoreUnit(unit, { format, body, admit, replacing })),
+    restore: (format, body, admit, replacing, { evenIfLost = false } = {}) =>
+      run('restore', () => restoreUnit(unit, { format, body, admit, replacing, evenIfLost })),
+    examine: (format, body, look) =>
+      run('examine', () => examineCopy(unit, { format, body, ...(look ? { look } : {}) })),
     snapshot: (options) => run('snapshot', () => takeSnapshot(unit, options)),
     snapshots: () => run('snapshots', () => listSnapshots(unit)),
     openSnapshot: (id) => run('openSnapshot', () => openSnapshot(unit, id)),

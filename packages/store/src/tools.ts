@@ -28,6 +28,22 @@ export interface UnitRestored {
   readonly rows: number;
   /** Leads back to before; null where the engine has no bookmarks. */
   readonly undo: string | null;
+  /** The file under which a database was put aside that could not be read; absent when there was none. */
+  readonly setAside?: string;
+}
+
+export interface RestoreOptions {
+  /**
+   * True also restores a unit whose own database is damaged or missing: what is there is put aside, under a name that
+   * says when. Default false: a missing unit is `unknown_unit`, and a damaged one `unit_unreadable`.
+   */
+  readonly evenIfLost?: boolean;
+}
+
+/** The result of checking a copy without restoring it. */
+export interface ExaminedCopy {
+  readonly tables: number;
+  readonly rows: number;
 }
 
 export interface UnitSnapshot {
@@ -130,7 +146,17 @@ export interface UnitTools {
     body: ReadableStream<Uint8Array>,
     admit?: Admit | Admission,
     replacing?: Replacing,
+    options?: RestoreOptions,
   ): Promise<UnitRestored>;
+  /**
+   * Checks a copy as a restore does, and changes nothing. `look` reads the staged database after its migrations.
+   * @throws as {@link restore} does, and what `look` throws.
+   */
+  examine(
+    format: CopyFormat,
+    body: ReadableStream<Uint8Array>,
+    look?: (staged: SqlDatabase) => void,
+  ): Promise<ExaminedCopy>;
   /**
    * A named copy beside the unit. `id` is made of letters, digits, `_` and `-`.
    * @throws PlatformError `conflict`, reason `snapshot_exists`.

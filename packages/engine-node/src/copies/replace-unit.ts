@@ -2,14 +2,27 @@
 
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import type { Admission, Admit, Bookmark, CopyFormat, Replacing, UnitRestored } from '@freehold/store';
+import type {
+  Admission,
+  Admit,
+  Bookmark,
+  CopyFormat,
+  ExaminedCopy,
+  Replacing,
+  SqlDatabase,
+  UnitRestored,
+} from '@freehold/store';
 import type { CompressedCopy } from '../history/base-writer.ts';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { findCommit, type Target, wayTo } from '../history/commits.ts';
+import { loadHistory } from '../history/load-history.ts';
 import { syncDirectory } from '../lib/durable-file.ts';
+import { isDamaged, isUnreadable } from '../lib/sqlite-errors.ts';
+import { asidePath } from '../lib/unit-files.ts';
 import { discard } from '../processes/copy-workers.ts';
+import type { OpenedUnit } from '../units/open-units.ts';
 import { keepsHistory, requireCopies, requireHistory, type UnitAccess } from '../units/unit-access.ts';
 import { prepareStaged } from './staged-unit.ts';
 
@@ -18,14 +31,39 @@ export interface Restore {
   readonly body: ReadableStream<Uint8Array>;
   readonly admit: Admit | Admission | undefined;
   readonly replacing: Replacing | undefined;
+  /** Whether it is restored although its own database is damaged or missing. */
+  readonly evenIfLost: boolean;
 }
+
+type ReceivedCopy = Pick<Restore, 'format' | 'body' | 'admit'>;
 
 export async function restoreUnit(
   unit: UnitAccess,
-  { format, body, admit, replacing }: Restore,
+  { replacing, evenIfLost, ...copy }: Restore,
 ): Promise<UnitRestored> {
   requireCopies(unit);
-  unit.open();
+  if (!evenIfLost) unit.open();
+  return stage(unit, copy, async (staged, examined) => {
+    const placed = await takePlace(unit, staged, { reason: 'restore', replacing, evenIfLost });
+    return { ...examined, ...placed };
+  });
+}
+
+/** Checks a copy as a restore does. The unit itself is not touched, and may be damaged or missing. */
+export async function examineCopy(
+  unit: UnitAccess,
+  { look = () => undefined, ...copy }: Omit<ReceivedCopy, 'admit'> & { look?: (staged: SqlDatabase) => void },
+): Promise<ExaminedCopy> {
+  requireCopies(unit);
+  return stage(unit, { ...copy, admit: look }, async (_staged, examined) => examined);
+}
+
+/** Receives, checks and admits a copy. Its files do not outlive `use`. */
+async function stage<T>(
+  unit: UnitAccess,
+  { format, body, admit }: ReceivedCopy,
+  use: (staged: string, examined: ExaminedCopy) => Promise<T>,
+): Promise<T> {
   const { workers, now } = unit.parts;
   const received = workers.newPath();
   const staged = format === 'sqlite' ? received : workers.newPath();
@@ -35,7 +73,7 @@ export async function restoreUnit(
     const { tables, rows } = await workers.examine(staged);
     const { definition, files } = unit;
     await prepareStaged({ definition, key: files.key, path: staged, admit, nowMs: now(), isForeign: true });
-    return { tables, rows, undo: await takePlace(unit, staged, { reason: 'restore', replacing }) };
+    return await use(staged, { tables, rows });
   } finally {
     discard(received);
     discard(staged);
@@ -81,7 +119,7 @@ export async function rewindUnit(
       nowMs: parts.now(),
       isForeign: false,
     });
-    const undo = await takePlace(unit, staged, { reason: 'rewind', replacing });
+    const { undo } = await takePlace(unit, staged, { reason: 'rewind', replacing, evenIfLost: false });
     if (undo === null) throw new Error('a unit with a history was rewound without one');
     return { bookmark: bookmarkOf(commit), atMs: commit.atMs, undo };
   } finally {
@@ -104,36 +142,101 @@ export async function removeUnit(unit: UnitAccess): Promise<void> {
 interface Placing {
   readonly reason: 'restore' | 'rewind';
   readonly replacing: Replacing | undefined;
+  readonly evenIfLost: boolean;
 }
+
+type Placed = Pick<UnitRestored, 'undo' | 'setAside'>;
 
 /**
  * Swaps the state in. Calls that were made before see the old state, those after it the new one.
  * @param path a database file, checked, closed and synchronised; it is gone afterwards.
- * @returns the bookmark of the state before; null without history.
+ * @returns the bookmark of the state before, null without history; and where a lost database was put aside.
  */
 export async function takePlace(
   unit: UnitAccess,
   path: string,
-  { reason, replacing = (swap) => swap() }: Placing,
-): Promise<string | null> {
+  { reason, replacing = (swap) => swap(), evenIfLost }: Placing,
+): Promise<Placed> {
   const { parts, fileLocks } = unit;
   let copy: CompressedCopy | null = null;
   try {
-    const { history } = unit.open();
-    await history?.begin();
-    if (history) copy = await parts.workers.compress(path);
-    return await replacing(() => fileLocks.runExclusive(() => swapIn(unit, { path, copy }, reason)));
+    const opened = evenIfLost ? openUnlessLost(unit) : unit.open();
+    await opened?.history?.begin().catch((error: unknown) => {
+      if (!evenIfLost || !isLost(unit, error)) throw error;
+    });
+    if (parts.historyOf(unit.definition)) copy = await parts.workers.compress(path);
+    const state = { path, copy };
+    return await replacing(() =>
+      fileLocks.runExclusive(() => {
+        if (!evenIfLost) return { undo: swapIn(unit, state, reason) };
+        try {
+          return { undo: swapIn(unit, state, reason) };
+        } catch (error) {
+          if (!isLost(unit, error)) throw error;
+          return putInPlaceOfLost(unit, state);
+        }
+      }),
+    );
   } finally {
     discard(path);
     if (copy) discard(copy.path);
   }
 }
 
-function swapIn(
-  unit: UnitAccess,
-  { path, copy }: { readonly path: string; readonly copy: CompressedCopy | null },
-  reason: 'restore' | 'rewind',
-): string | null {
+function openUnlessLost(unit: UnitAccess): OpenedUnit | null {
+  try {
+    return unit.open();
+  } catch (error) {
+    if (isLost(unit, error)) return null;
+    throw error;
+  }
+}
+
+/**
+ * Whether an error says that the unit's database is damaged or missing. A full disk, a lock, a missing right or too many
+ * open files do not: then the database may be whole.
+ */
+function isLost({ files }: UnitAccess, error: unknown): boolean {
+  const isNone = error instanceof PlatformError && error.reason === 'unknown_unit';
+  return isNone || !existsSync(files.database) || isDamaged(error) || isUnreadable(error);
+}
+
+/** Puts the database aside that cannot be read, with its log. Its history and its snapshots stay, and go on. */
+function putInPlaceOfLost(unit: UnitAccess, { path, copy }: StateToPlace): Placed {
+  const { parts, files } = unit;
+  unit.abandon();
+  const aside = asidePath(files, parts.now());
+  const wasThere = existsSync(files.database) || existsSync(files.wal);
+  const history = copy && loadHistory(files, true);
+  const last = history?.last ?? null;
+  const check = Buffer.from(parts.random(8)).toString('hex');
+  const atMs = Math.max(parts.now(), last?.atMs ?? 0);
+  parts.swaps.replace(files, {
+    path,
+    aside,
+    base:
+      copy && history
+        ? {
+            copy,
+            description: {
+              commit: { seq: history.seqMax + 1, check, atMs },
+              reason: 'restore',
+              afterPart: history.part,
+            },
+          }
+        : null,
+  });
+  parts.onChange(files);
+  const undo = last && keepsHistory(unit) ? bookmarkOf(last) : null;
+  return { undo, ...(wasThere ? { setAside: basename(aside) } : {}) };
+}
+
+interface StateToPlace {
+  readonly path: string;
+  readonly copy: CompressedCopy | null;
+}
+
+function swapIn(unit: UnitAccess, { path, copy }: StateToPlace, reason: 'restore' | 'rewind'): string | null {
   const { parts, files } = unit;
   const opened = unit.open();
   opened.unit.drain();

@@ -58,8 +58,7 @@ export async function takeSnapshot(
 
 /** Lists snapshots, newest first. One with an unreadable description is reported, and left as it is. */
 export function listSnapshots(unit: UnitAccess): readonly UnitSnapshot[] {
-  requireCopies(unit);
-  unit.open();
+  requireSnapshots(unit);
   const { parts, files } = unit;
   const names = existsSync(files.snapshots) ? readdirSync(files.snapshots) : [];
   const found = names.flatMap((name) => {
@@ -75,8 +74,7 @@ export function listSnapshots(unit: UnitAccess): readonly UnitSnapshot[] {
 }
 
 export async function openSnapshot(unit: UnitAccess, id: string): Promise<UnitCopy> {
-  requireCopies(unit);
-  unit.open();
+  requireSnapshots(unit);
   const { description, payload } = pathsOf(unit, id);
   requireKnown(description);
   const snapshot = readSnapshot(description);
@@ -102,6 +100,12 @@ export function removeSnapshot(unit: UnitAccess, id: string): void {
   rmSync(payload, { force: true });
   syncDirectory(unit.files.snapshots);
   unit.parts.onChange(unit.files);
+}
+
+/** The snapshots of a unit outlive its database, which may be damaged or missing. */
+function requireSnapshots(unit: UnitAccess): void {
+  requireCopies(unit);
+  if (!existsSync(unit.files.snapshots)) unit.open();
 }
 
 function told({ id, name, rawBytes, rawSha256, bookmark, atMs }: SnapshotFile): UnitSnapshot {

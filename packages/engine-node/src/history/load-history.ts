@@ -27,8 +27,9 @@ export interface LoadedHistory {
 /**
  * Loads it. Called before the database is opened, which may change its file. An unreadable history is not continued,
  * and stays as it is: the unit itself works all the same.
+ * @param isLost true when the database was lost and another takes its place: then its file says nothing.
  */
-export function loadHistory({ history, database }: UnitFiles): LoadedHistory {
+export function loadHistory({ history, database }: UnitFiles, isLost = false): LoadedHistory {
   const { bases, segments, leftovers } = listHistory(history);
   for (const path of leftovers) rmSync(path, { force: true });
   const times = readCommitTimes(history);
@@ -45,7 +46,7 @@ export function loadHistory({ history, database }: UnitFiles): LoadedHistory {
   };
   if (!base) return none;
   try {
-    if (times.closed !== null && times.closed !== closedLine(database)) throw changedElsewhere();
+    if (!isLost && times.closed !== null && times.closed !== closedLine(database)) throw changedElsewhere();
     const described = readBase(base);
     const newest =
       segment && described.afterPart < segment.lastPart ? readPartHeaders(segment.path).at(-1) : null;

@@ -39,6 +39,13 @@ export function isDamaged(error: unknown): boolean {
   return false;
 }
 
+/** Whether the disk could not read the file, or what is there; also when that is the cause of the error. */
+export function isUnreadable(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (primaryCode(each) === IOERR || (each as NodeJS.ErrnoException).code === 'EIO') return true;
+  return false;
+}
+
 /** Whether the storage or the memory failed, not the statement: the transaction can no longer be trusted. */
 export function isStorageFailure(error: unknown): boolean {
   const code = primaryCode(error);

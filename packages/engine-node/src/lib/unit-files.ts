@@ -1,5 +1,6 @@
 /** The paths of a unit's files under the data directory. */
-import { join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 export interface UnitFiles {
   readonly kind: string;
@@ -25,6 +26,30 @@ export function unitFiles(dataDirectory: string, kind: string, key: string): Uni
     history: join(dataDirectory, kind, `${key}.history`),
     snapshots: join(dataDirectory, kind, `${key}.snapshots`),
   };
+}
+
+const ASIDE = '.damaged-';
+
+/**
+ * Returns the path under which a database is put aside that cannot be read: beside its place, with the moment (UTC) at
+ * the end, such as `scp_….sqlite.damaged-20261124T142153Z`. SQLite finds its log beside it.
+ */
+export function asidePath({ database }: Pick<UnitFiles, 'database'>, atMs: number): string {
+  const stamp = new Date(atMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  const taken = (path: string): boolean => existsSync(path) || existsSync(`${path}-wal`);
+  let path = `${database}${ASIDE}${stamp}`;
+  for (let more = 2; taken(path); more++) path = `${database}${ASIDE}${stamp}-${more}`;
+  return path;
+}
+
+/** Returns the files of a unit that were put aside: they hold its data, and are removed with it. */
+export function asideFiles({ database }: Pick<UnitFiles, 'database'>): readonly string[] {
+  const directory = dirname(database);
+  const prefix = `${basename(database)}${ASIDE}`;
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => join(directory, name));
 }
 
 /** The directory of unfinished files. A start empties it. A kind cannot begin with a dot. */

@@ -30,6 +30,8 @@ export interface OpenedUnit {
   onFree(): void;
   /** Closes the database. History that could not be stored stays in the log, and is reported. */
   close(): void;
+  /** Closes a lost database: its files stay as they are, and failures are reported. */
+  abandon(): void;
 }
 
 export interface OpenUnits {
@@ -45,6 +47,8 @@ export interface OpenUnits {
   fileLocksOf(files: UnitFiles): FileLocks;
   /** Closes a unit that is closable; does nothing when it is not open. */
   close(files: UnitFiles): void;
+  /** Closes a unit whose database is lost, whatever fails, and leaves its files as they are. */
+  abandon(files: UnitFiles): void;
   /**
    * Puts the files of a derived unit aside when they are damaged, so that the next call makes it anew. Returns false
    * while the unit cannot be closed.
@@ -112,15 +116,16 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     }
   };
 
-  const close = (files: UnitFiles): void => {
+  const closeBy = (files: UnitFiles, way: 'close' | 'abandon'): void => {
     const name = nameOf(files);
     const opened = open.get(name);
     if (!opened) return;
     open.delete(name);
     if (opened === newest) newest = null;
-    opened.close();
+    opened[way]();
     if (fileLocks.get(name)?.unused) fileLocks.delete(name);
   };
+  const close = (files: UnitFiles): void => closeBy(files, 'close');
 
   const putDamagedAside = (definition: AnyUnit, key: string): boolean => {
     const files = unitFiles(parts.dataDirectory, definition.kind, key);
@@ -167,6 +172,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     fileLocksOf,
     close,
     putAside: putDamagedAside,
+    abandon: (files) => closeBy(files, 'abandon'),
     closeAll,
   };
 }
@@ -298,6 +304,14 @@ function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOp
       close: () => {
         unit.end();
         close();
+      },
+      abandon: () => {
+        for (const step of [unit.end, () => history?.closed(false), database.closeWithLog])
+          try {
+            step();
+          } catch (error) {
+            report(error);
+          }
       },
     };
   } catch (error) {

@@ -16,7 +16,7 @@ import {
   syncDirectory,
   writeDurably,
 } from '../lib/durable-file.ts';
-import { swapDirectory, type UnitFiles, unitFiles } from '../lib/unit-files.ts';
+import { asideFiles, swapDirectory, type UnitFiles, unitFiles } from '../lib/unit-files.ts';
 
 interface Intent {
   readonly kind: string;
@@ -24,6 +24,8 @@ interface Intent {
   readonly act: 'replace' | 'remove';
   /** The base of the new state in the unit's history; null for a unit without history. */
   readonly base: Base | null;
+  /** Where the database goes that cannot be read, with its log; absent for one that is replaced or removed. */
+  readonly aside?: string;
 }
 
 /** A state that is ready: checked, closed, synchronised. */
@@ -31,6 +33,8 @@ export interface StagedState {
   readonly path: string;
   /** The same state compressed, and its description in the history; null for a unit without history. */
   readonly base: { readonly copy: CompressedCopy; readonly description: BaseDescription } | null;
+  /** Where to put the database aside that cannot be read; absent: it is replaced. */
+  readonly aside?: string;
 }
 
 export interface Swaps {
@@ -58,6 +62,8 @@ export function openSwaps(dataDirectory: string): Swaps {
   const carryOut = (intent: Intent): void => {
     const files = unitFiles(dataDirectory, intent.kind, intent.key);
     unfinished.add(files.database);
+    // Once the new database has its place, there is nothing more to put aside.
+    if (intent.aside !== undefined && existsSync(pathOf(files, 'sqlite'))) putAside(files, intent.aside);
     // A log that outlived its database would be applied to the new one.
     for (const path of [files.wal, files.shm]) rmSync(path, { force: true });
     if (intent.act === 'remove') removeFiles(files);
@@ -96,12 +102,13 @@ export function openSwaps(dataDirectory: string): Swaps {
   rmSync(directory, { recursive: true, force: true });
 
   return {
-    replace: (files, { path, base }) => {
+    replace: (files, { path, base, aside }) => {
       makeDirectory(directory);
       publish(path, pathOf(files, 'sqlite'));
       if (base) publish(base.copy.path, pathOf(files, 'zst'));
       const described = base && describeCopy(base.copy, base.description);
-      decide({ kind: files.kind, key: files.key, act: 'replace', base: described });
+      const { kind, key } = files;
+      decide({ kind, key, act: 'replace', base: described, ...(aside === undefined ? {} : { aside }) });
     },
     remove: ({ kind, key }) => decide({ kind, key, act: 'remove', base: null }),
     finish: (files) => {
@@ -113,8 +120,15 @@ export function openSwaps(dataDirectory: string): Swaps {
 /** Removes the files of a unit, its database first: without it there is no unit. */
 export function removeFiles(files: UnitFiles): void {
   rmSync(files.database, { force: true });
-  for (const path of [files.wal, files.shm, files.history, files.snapshots])
+  for (const path of [files.wal, files.shm, files.history, files.snapshots, ...asideFiles(files)])
     rmSync(path, { recursive: true, force: true });
+}
+
+/** The log first: a database without it would look complete. */
+function putAside(files: UnitFiles, path: string): void {
+  makeDirectory(dirname(files.database));
+  moveIfThere(files.wal, `${path}-wal`);
+  moveIfThere(files.database, path);
 }
 
 function placeBase(files: UnitFiles, payload: string, base: Base): void {

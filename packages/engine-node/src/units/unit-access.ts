@@ -17,6 +17,8 @@ export interface UnitAccess {
   peek(): OpenedUnit | undefined;
   /** Closes it, when it is open. Only while its files are not locked. */
   close(): void;
+  /** Closes it as one whose database is lost. Only while its files are not locked. */
+  abandon(): void;
 }
 
 export function makeUnitAccess(
@@ -34,6 +36,7 @@ export function makeUnitAccess(
     open: () => units.find(definition, files.key, {}),
     peek: () => units.peek(files),
     close: () => units.close(files),
+    abandon: () => units.abandon(files),
   };
 }
 

@@ -47,9 +47,12 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     if (storage.sql.exec(journal).toArray().length === 0) throw unknownUnit(kind);
   };
 
+  const requireCopied = (): void => {
+    if (definition.copies !== undefined && definition.copies !== 'full') throw unitHasNoCopies(kind);
+  };
   /** @throws PlatformError `unsupported`, reason `unit_has_no_copies`; and as {@link requireUnit}. */
   const requireCopies = (): void => {
-    if (definition.copies !== undefined && definition.copies !== 'full') throw unitHasNoCopies(kind);
+    requireCopied();
     requireUnit();
   };
 
@@ -161,7 +164,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       readonly part: number;
       readonly bytes: Uint8Array;
     }): void => {
-      requireCopies();
+      requireCopied();
       const before = store.find(id);
       if (!before) admitUnfinished();
       if (
@@ -194,11 +197,16 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       readonly id: string;
       readonly steps: readonly AdmitStep[];
     }): readonly SqlRow[] => {
-      requireCopies();
+      requireCopied();
       return rolledBack(storage, () => replace(id, steps).rows);
     },
+    /** Checks a staged copy as a restore does. Nothing of it stays. */
+    examine: ({ id }: { readonly id: string }): Loaded => {
+      requireCopied();
+      return rolledBack(storage, () => replace(id, []).loaded);
+    },
     restore: ({ id, steps }: { readonly id: string; readonly steps: readonly AdmitStep[] }): Loaded => {
-      requireCopies();
+      requireCopied();
       return storage.transactionSync(() => {
         const { loaded } = replace(id, steps);
         store.drop(id);
@@ -212,6 +220,8 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     },
 
     requireCopies,
+    /** The same for a copy that comes in: there may be no unit yet, or none any more. */
+    requireCopied,
   };
 }
 

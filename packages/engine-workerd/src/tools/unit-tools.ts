@@ -36,8 +36,8 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
     return outcome.value as Awaited<ReturnType<ToolMethods[K]>>;
   };
 
-  const requireText = async (format: CopyFormat): Promise<void> => {
-    await ask('requireCopies');
+  const requireText = async (format: CopyFormat, of: 'unit' | 'copy' = 'unit'): Promise<void> => {
+    await ask(of === 'unit' ? 'requireCopies' : 'requireCopied');
     if (format !== 'ndjson')
       throw engineCannot('A Durable Object cannot give its database file away, nor take one.');
   };
@@ -91,10 +91,16 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
       return { format, bookmark: copy.bookmark, body: bodyOf(copy, () => ask('drop', { id: copy.id })) };
     },
 
-    restore: async (format, body, admit?: Admit | Admission, replacing: Replacing = atOnce) => {
+    restore: async (
+      format,
+      body,
+      admit?: Admit | Admission,
+      replacing: Replacing = atOnce,
+      { evenIfLost = false } = {},
+    ) => {
       const id = newId();
       try {
-        await requireText(format);
+        await requireText(format, evenIfLost ? 'copy' : 'unit');
         await stage(id, body);
         const steps = await judged(admit, (before) => ask('judge', { id, steps: before }));
         return await replacing(() => ask('restore', { id, steps }));
@@ -102,6 +108,19 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
         await body.cancel().catch(() => undefined);
         await ask('drop', { id }).catch(() => undefined);
         throw error;
+      }
+    },
+
+    examine: async (format, body, look = () => undefined) => {
+      const id = newId();
+      try {
+        await requireText(format, 'copy');
+        await stage(id, body);
+        await admitFromAfar(look, (steps) => ask('judge', { id, steps }));
+        return await ask('examine', { id });
+      } finally {
+        await body.cancel().catch(() => undefined);
+        await ask('drop', { id }).catch(() => undefined);
       }
     },
 
