@@ -101,6 +101,10 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
     fields: { format: 'sqlite' },
     bytes: { body: copy, type: EXPORT_MEDIA_TYPES.sqlite },
   }),
+  examineCopy: () => ({
+    fields: { format: 'sqlite' },
+    bytes: { body: copy, type: EXPORT_MEDIA_TYPES.sqlite },
+  }),
   rewind: () => ({ fields: { bookmark: made.bookmark } }),
   deleteScope: () => ({}),
 };

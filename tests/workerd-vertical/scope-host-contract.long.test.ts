@@ -100,6 +100,7 @@ const beyondTheContract: Beyond = {
   listSnapshotsLocal: (ref) => call('listSnapshotsLocal', ref) as never,
   openSnapshotLocal: (ref) => call('openSnapshotLocal', ref) as never,
   deleteSnapshotLocal: (ref) => call('deleteSnapshotLocal', ref) as never,
+  examineCopyLocal: async (ref, body) => call('examineCopyLocal', ref, body) as never,
   retryDeadLetterLocal: (ref) => call('retryDeadLetterLocal', ref) as never,
   shredSubjectLocal: (ref) => call('shredSubjectLocal', ref) as never,
   projectEntitlementsLocal: (ref, projection) => call('projectEntitlementsLocal', ref, projection) as never,

@@ -31,6 +31,7 @@ import { mayInvite } from './server/memberships.ts';
 import { mountOwner } from './server/owner-routes.ts';
 import { platformSurface } from './server/platform-hooks.ts';
 import { mountPublic } from './server/public-routes.ts';
+import { makeScopePeople } from './server/scope-people.ts';
 import { mountSessions } from './server/session-routes.ts';
 import { makeSignIns } from './server/sign-in.ts';
 import { mountSummaries } from './server/summary-routes.ts';
@@ -59,6 +60,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
     scope: makeScopeUnit(vertical, onWork === undefined ? {} : { onWork }),
     identity: makeIdentityDirectory({ sealing: deps.sealing }),
   };
+  const directory = makeDirectories(engine, units.identity);
   const host: ScopeHost = makeScopeHost({
     engine,
     unit: units.scope,
@@ -66,9 +68,9 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
     now,
     random,
     onIncident: deps.onIncident,
+    people: makeScopePeople({ directory, scope: (scopeId) => host.scope(scopeId) }),
     ...(blobs === undefined ? {} : { blobs }),
   });
-  const directory = makeDirectories(engine, units.identity);
   const problems: ProblemOptions = {
     onIncident: (error, { requestId, method, path }) =>
       deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),

@@ -4,6 +4,7 @@ export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './config/identity-choi
 export type { InstanceConfig } from './config/operations.ts';
 export type { OwnerOrphaned as OwnerStranded } from './config/orphaned-owner.ts';
 export { type CookieDomainInput, resolveCookieDomain } from './cookie-domain.ts';
+export type { MemberInCopy, MovedMembers } from './copies/operations.ts';
 export type { Mail, Mailer } from './directory-provider/lib/mails.ts';
 export type { AuthTheme } from './directory-provider/pages/theme.ts';
 export {

@@ -6,6 +6,7 @@ import {
   type BookmarkRecord,
   type Bookmarks,
   type BookmarksQuery,
+  type ExaminedScopeCopy,
   PlatformError,
   QUERY_BYTES_MAX,
   QUERY_ROWS_MAX,
@@ -16,6 +17,7 @@ import {
   type RewindRequest,
   type Rewound,
   type ScopeCopies,
+  type ScopeExamination,
   type ScopeId,
   type ScopeRef,
   type ScopeSnapshots,
@@ -23,97 +25,87 @@ import {
   type SnapshotRecord,
   toTimestamp,
 } from '@freehold/contracts';
-import type {
-  Admission,
-  Bookmark,
-  Engine,
-  EngineTools,
-  Replacing,
-  SqlDatabase,
-  UnitSnapshot,
-  UnitTools,
-} from '@freehold/store';
-import { cellOf, isCut } from './data-window/columns.ts';
-import type { Vault } from './keys/vault.ts';
-import type { ScopeUnit } from './scope-unit.ts';
-import { markForPendingErasures, redactScope } from './sealing/erasures.ts';
-import type { KeyKeeper } from './sealing/keyed-scope.ts';
+import type { Bookmark, Engine, EngineTools, Replacing, UnitSnapshot, UnitTools } from '@freehold/store';
 import {
-  fetchMovingKeys,
-  lookAtStaged,
-  type MovingKeys,
-  moveIn,
-  type StagedScope,
-} from './sealing/move-in.ts';
-import type { Vertical } from './vertical/vertical.ts';
+  type CopyAdmissionParts,
+  examineFiles,
+  lookAtCopy,
+  makeCopyAdmission,
+  type Presence,
+  type SeenCopy,
+  sourceOf,
+} from './admit-copy.ts';
+import type { ScopeStub } from './contract/scope-methods.ts';
+import { cellOf, isCut } from './data-window/columns.ts';
+import type { ScopeUnit } from './scope-unit.ts';
+import { isLost, type KeyKeeper } from './sealing/keyed-scope.ts';
 
-export interface ScopeCopiesParts {
+export interface ScopeCopiesParts extends CopyAdmissionParts {
   readonly engine: Pick<Engine, 'capabilities'> & Partial<EngineTools>;
   readonly unit: ScopeUnit;
-  readonly vertical: Vertical;
-  readonly vault: Vault | undefined;
+  readonly scope: (scopeId: string) => ScopeStub;
   readonly keeper: KeyKeeper | undefined;
   /** Rejects unless the scope is the tenant's. Pending erasures are applied first, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
   readonly clearFiles: (scopeId: ScopeId) => Promise<void>;
   readonly newSnapshotId: () => string;
-  /** Returns a text that was never returned before. */
-  readonly newMark: () => string;
-  readonly random: (bytes: number) => Uint8Array;
-  readonly now: () => number;
+  /** Whether there is such a scope, whoever's it is. */
+  readonly isThere: (scopeId: ScopeId) => Promise<boolean>;
 }
 
 export function makeScopeCopies(
   parts: ScopeCopiesParts,
-): ScopeCopies & ScopeSnapshots & Pick<ScopeTables, 'introspectScopeQuery'> {
-  const { engine, unit, vertical, vault, keeper, requireOwned, clearFiles, newSnapshotId, newMark, now } =
-    parts;
+): ScopeCopies & ScopeExamination & ScopeSnapshots & Pick<ScopeTables, 'introspectScopeQuery'> {
+  const { engine, unit, scope, vertical, people, keeper, requireOwned, clearFiles, newSnapshotId } = parts;
 
   const toolsOf = async (ref: ScopeRef): Promise<UnitTools> => {
     await requireOwned(ref);
-    if (!engine.tools)
-      throw new PlatformError('unsupported', 'This engine cannot copy a scope.', { reason: 'engine_cannot' });
+    if (!engine.tools) throw engineCannot();
     return engine.tools(unit, ref.scopeId);
   };
 
-  /** Returns the tools for a copy, which must hold no key of which the vault was not told. */
+  /** Returns the tools for a copy, which must hold no key of which the vault was not told, and carries the members. */
   const copying = async (ref: ScopeRef): Promise<UnitTools> => {
     const tools = await toolsOf(ref);
     await keeper?.bindAll(ref.scopeId);
+    const members = await people?.members(ref).catch((error: unknown) => {
+      // A damaged identity directory must not keep its scopes from being copied: the members noted last go along.
+      if (isLost(error)) return undefined;
+      throw error;
+    });
+    if (members) await scope(ref.scopeId).noteMembers({ members });
     return tools;
   };
 
   /** Before another state replaces this one, the vault is told of all used keys, and no more are taken. */
   const replacing = ({ scopeId }: ScopeRef): Replacing | undefined =>
-    keeper && ((swap) => keeper.frozen(scopeId, swap));
+    keeper && ((swap) => keeper.frozen(scopeId, swap, true));
 
-  /** Admits another state as the scope: it must be this tenant's, and is redacted of erased persons. */
-  const admission = async (ref: ScopeRef): Promise<Admission<StagedScope>> => {
-    const receipts = (await vault?.shredded(ref)) ?? [];
-    const mark = newMark();
-    let keys: MovingKeys | null = null;
-    let from: string | null = null;
-    return {
-      look: (staged) => {
-        requireTenant(staged, ref.tenantId);
-        return lookAtStaged(staged, vertical, ref.scopeId);
-      },
-      prepare: async (found) => {
-        if (!vault || found.scopeId === null || found.scopeId === ref.scopeId) return;
-        from = found.scopeId;
-        keys = await fetchMovingKeys(vault, ref, found);
-      },
-      admit: (staged) => {
-        requireTenant(staged, ref.tenantId);
-        if (keys && from !== null)
-          moveIn(staged, { vertical, from, to: ref.scopeId, keys, random: parts.random, nowMs: now() });
-        staged.run('UPDATE _spine_scope SET scope_id = ?', ref.scopeId);
-        for (const receipt of receipts)
-          redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
-        // More persons may be erased before it is in place; without a vault none can be.
-        if (vault) markForPendingErasures(staged, mark);
-      },
-    };
+  /** After another scope's data has come in: its members are the members. Returns their number. */
+  const membersAfter = async (ref: ScopeRef, seen: SeenCopy): Promise<number | undefined> => {
+    const from = sourceOf(seen, ref);
+    if (from === null || !people) return undefined;
+    return people.moveIn(ref, { from, copied: seen.members });
+  };
+
+  /** The present state of a scope. A damaged one is the tenant's by the platform's word alone. */
+  const presenceOf = async (ref: ScopeRef): Promise<Presence> => {
+    try {
+      await requireOwned(ref);
+      return 'sound';
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      if ((error as PlatformError).code !== 'not_found') return 'lost';
+      if (await parts.isThere(ref.scopeId)) throw error;
+      return 'missing';
+    }
+  };
+
+  /** Returns the tools of a scope that may be lost. */
+  const lenient = async (ref: ScopeRef): Promise<{ tools: UnitTools; presence: Presence }> => {
+    const presence = await presenceOf(ref);
+    if (!engine.tools) throw engineCannot();
+    return { tools: engine.tools(unit, ref.scopeId), presence };
   };
 
   return {
@@ -125,15 +117,40 @@ export function makeScopeCopies(
 
     restoreScopeLocal: async ({ format, ...ref }, body): Promise<Restored> => {
       try {
-        const tools = await toolsOf(ref);
-        const { tables, rows, undo } = await tools.restore(
-          format,
-          body,
-          await admission(ref),
-          replacing(ref),
-        );
+        const { tools, presence } = await lenient(ref);
+        const admission = await makeCopyAdmission(parts, ref, presence);
+        const restored = await tools.restore(format, body, admission, replacing(ref), { evenIfLost: true });
+        const members = await membersAfter(ref, admission.seen());
         await requireOwned(ref);
-        return { format, tables, rows, undo };
+        const attachments = admission.attachments();
+        return {
+          format,
+          ...restored,
+          ...(members === undefined ? {} : { members }),
+          ...(attachments === undefined ? {} : { attachments }),
+        };
+      } catch (error) {
+        await body.cancel().catch(() => undefined);
+        throw error;
+      }
+    },
+
+    examineCopyLocal: async ({ format, ...ref }, body): Promise<ExaminedScopeCopy> => {
+      try {
+        const { tools, presence } = await lenient(ref);
+        let seen: SeenCopy | undefined;
+        const examined = await tools.examine(format, body, (staged) => {
+          seen = lookAtCopy(staged, { vertical, ref, presence });
+        });
+        const { scopeId, members, files } = seen as SeenCopy;
+        const from = sourceOf(seen as SeenCopy, ref);
+        return {
+          format,
+          ...examined,
+          scope: scopeId as ScopeId | null,
+          members: members?.length ?? null,
+          attachments: parts.blobs ? await examineFiles(files, { blobs: parts.blobs, from, ref }) : null,
+        };
       } catch (error) {
         await body.cancel().catch(() => undefined);
         throw error;
@@ -146,7 +163,8 @@ export function makeScopeCopies(
     },
     listSnapshotsLocal: async (ref) => (await (await toolsOf(ref)).snapshots()).map(snapshotOf),
     openSnapshotLocal: async ({ snapshot, ...ref }) => {
-      const { format, bookmark, body } = await (await toolsOf(ref)).openSnapshot(snapshot);
+      const { tools } = await lenient(ref);
+      const { format, bookmark, body } = await tools.openSnapshot(snapshot);
       return { format, bookmark, body };
     },
     deleteSnapshotLocal: async ({ snapshot, ...ref }) => (await toolsOf(ref)).removeSnapshot(snapshot),
@@ -184,7 +202,8 @@ export function makeScopeCopies(
     rewindScopeLocal: async ({ bookmark, at, ...ref }: RewindRequest): Promise<Rewound> => {
       const tools = await toolsOf(ref);
       const target = bookmark === undefined ? { atMs: Date.parse(at ?? '') } : { bookmark };
-      const reached = await tools.rewind(target, await admission(ref), replacing(ref));
+      const admission = await makeCopyAdmission(parts, ref, 'sound');
+      const reached = await tools.rewind(target, admission, replacing(ref));
       await requireOwned(ref);
       return { ...bookmarkOf(reached), undo: reached.undo };
     },
@@ -206,17 +225,12 @@ export function makeScopeCopies(
   };
 }
 
-/** @throws PlatformError `validation_failed`, reason `copy_foreign`. */
-function requireTenant(staged: SqlDatabase, tenantId: string): void {
-  const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
-  if (whose?.tenantId !== tenantId)
-    throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
-      reason: 'copy_foreign',
-    });
-}
-
 function bookmarkOf({ bookmark, atMs }: Bookmark): BookmarkRecord {
   return { bookmark, at: toTimestamp(atMs) };
+}
+
+function engineCannot(): PlatformError {
+  return new PlatformError('unsupported', 'This engine cannot copy a scope.', { reason: 'engine_cannot' });
 }
 
 function snapshotOf({ atMs, ...snapshot }: UnitSnapshot): SnapshotRecord {

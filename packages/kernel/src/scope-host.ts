@@ -11,6 +11,7 @@ import {
   PlatformError,
   type ScopeEntitlements,
   type ScopeErasure,
+  type ScopeExamination,
   type ScopeRef,
   type ScopeRetries,
   type ScopeSnapshots,
@@ -18,9 +19,11 @@ import {
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { BlobStore, Engine, EngineTools, IncidentSink } from '@freehold/store';
-import { type Attachments, makeAttachments } from './attachments/attachments.ts';
+import { unknownScope } from './admit-copy.ts';
+import { ATTACHMENT_BYTES_MAX, type Attachments, makeAttachments } from './attachments/attachments.ts';
 import type { ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
+import type { ScopePeople } from './members.ts';
 import { makeScopeCopies } from './scope-copies.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { keyedScope, makeKeyKeeper, unkeyedScope } from './sealing/keyed-scope.ts';
@@ -28,6 +31,7 @@ import { keyedScope, makeKeyKeeper, unkeyedScope } from './sealing/keyed-scope.t
 export interface ScopeHost
   extends VerticalScopeHost,
     ScopeSnapshots,
+    ScopeExamination,
     ScopeRetries,
     ScopeErasure,
     ScopeEntitlements {
@@ -57,6 +61,8 @@ export interface ScopeHostOptions {
   readonly vault?: Vault;
   /** Receives attachments whose bytes are damaged or missing. Default: none. */
   readonly onIncident?: IncidentSink;
+  /** The members of scopes, whom copies carry along. Without it, a copy in another scope brings none. */
+  readonly people?: ScopePeople;
   /** Runs background work at the vault. Default: timers of the runtime. */
   readonly after?: (ms: number, task: () => void) => void;
 }
@@ -66,7 +72,8 @@ export interface ScopeHostOptions {
  * `not_found`, reason `unknown_scope`, for a scope that does not exist and for another tenant's alike.
  */
 export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
-  const { engine, unit, vault, blobs, attachmentBytesMax, now = Date.now, random = defaultRandom } = options;
+  const { engine, unit, vault, blobs, people, now = Date.now, random = defaultRandom } = options;
+  const { attachmentBytesMax = ATTACHMENT_BYTES_MAX } = options;
   const newId = makeIdFactory({ now, random });
   const bare = (scopeId: string): ScopeStub => engine.unit(unit, scopeId);
   const keeper = vault && makeKeyKeeper({ vault, scope: bare, after: options.after });
@@ -101,17 +108,22 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     now,
     // A restored snapshot needs its files: they stay as long as it does.
     oldestCopyMs: async (scopeId) => (await engine.tools?.(unit, scopeId).snapshots())?.at(-1)?.atMs ?? null,
-    ...(attachmentBytesMax === undefined ? {} : { bytesMax: attachmentBytesMax }),
+    bytesMax: attachmentBytesMax,
     onIncident: (error, key) =>
       options.onIncident?.(error, { kind: unit.vertical.manifest.slug, key, method: 'openAttachment' }),
   });
   const copies = makeScopeCopies({
     engine,
     unit,
+    scope,
     vertical: unit.vertical,
     vault,
     keeper,
+    people,
+    blobs,
+    attachmentBytesMax,
     requireOwned: owned,
+    isThere: (scopeId) => isThere(bare(scopeId)),
     clearFiles: async (scopeId) => blobs?.(scopeId).clear(),
     newSnapshotId: () => newId(ID_PREFIXES.snapshot),
     newMark: () => Buffer.from(random(12)).toString('base64url'),
@@ -219,6 +231,12 @@ function defaultRandom(bytes: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(bytes));
 }
 
-function unknownScope(): PlatformError {
-  return new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+async function isThere(scope: ScopeStub): Promise<boolean> {
+  try {
+    await scope.identify({});
+    return true;
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'not_found') return false;
+    throw error;
+  }
 }

@@ -28,6 +28,7 @@ import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeSubjectKeys, type SubjectKeys } from './keys/subject-keys.ts';
 import { makePruned } from './lib/pruned.ts';
 import { makeRequireEntity } from './lib/values.ts';
+import { makeMemberMethods } from './members.ts';
 import { makeInvoke } from './operations/invoke.ts';
 import { makePermissionMethods, makeRoleMethods } from './permissions/methods.ts';
 import { makePermissions } from './permissions/permissions.ts';
@@ -168,6 +169,7 @@ function openScope(
     ...makePermissionMethods(parts),
     ...makeAttachmentMethods({ ...parts, keptMs: (options.rewindMs ?? REWIND_MS) + DAY_MS }),
     ...makeErasureMethods({ ...parts, forgetRow: row.forget }),
+    ...makeMemberMethods(unit.db),
     ...keyMethods,
   };
   return closedBy(methods, () => {

@@ -193,5 +193,15 @@ CREATE TABLE _spine_unbound_keys (
 ALTER TABLE _spine_scope ADD COLUMN scope_id TEXT;
 `,
     },
+    // Written before a copy is made, and read when the copy comes into another scope: see `members.ts`.
+    {
+      version: 14,
+      name: 'members, for copies',
+      sql: `
+CREATE TABLE _spine_members (
+  principal TEXT PRIMARY KEY, issuer TEXT NOT NULL, sub TEXT NOT NULL, since INTEGER NOT NULL, owner INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+    },
   ],
 };

@@ -243,6 +243,7 @@ function toolsOf(world: World, { life, definition, key, find, put }: ToolParts):
   };
 
   return {
+    examine: unsupported,
     export: async (format) => {
       await step(life);
       const bytes = readFileSync(copy());

@@ -31,6 +31,7 @@ export const COPY = 'the bytes of a copy';
 export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>>>> = {
   export: { format: 'ndjson' },
   restore: { format: 'ndjson' },
+  examineCopy: { format: 'ndjson' },
   bookmarks: { at: AT },
   migrations: {},
   rewind: { bookmark: 'bm_7' },

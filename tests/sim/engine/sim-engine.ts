@@ -273,6 +273,7 @@ function makeSimTools<M extends UnitMethods>(parts: {
   };
 
   return {
+    examine: unsupported,
     export: async (format) => {
       if (format !== 'sqlite') unsupported();
       await begin('export');

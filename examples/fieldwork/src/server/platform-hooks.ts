@@ -47,7 +47,7 @@ export function platformSurface({
       const delivered = { ...(await tenant.getConfig({ scopeId })), ...config };
       await requireOwner(host, { tenantId, scopeId });
       // The scope first: it checks the settings, and a refused one is not stored.
-      await host.scope(scopeId).projectSettings({ settings: projected(delivered) });
+      await host.scope(scopeId).projectSettings({ settings: settingsForScope(delivered) });
       const { keys, warnings = [] } = await tenant.putConfig({ scopeId, config });
       return { keys, warnings: [...warnings, ...findModelWarnings(config, delivered, env)] };
     },
@@ -126,7 +126,7 @@ async function requireOwner(host: ScopeHost, { tenantId, scopeId }: ScopeRef): P
 }
 
 /** The settings for the scope itself: declared ones that are no secrets, and how long it stores its history. */
-function projected(config: SettingsPatch): Record<string, string> {
+export function settingsForScope(config: SettingsPatch): Record<string, string> {
   const declared: EnvSpec = manifest.env;
   return Object.fromEntries(
     Object.entries(config).flatMap(([key, value]) => {

@@ -124,6 +124,7 @@ const IDENTITY_EVENT_KINDS_BY_TYPE = {
   invite_refused: 'team',
   invite_revoked: 'team',
   member_removed: 'team',
+  members_moved_in: 'team',
   signed_in: 'sign_ins',
   sign_in_refused: 'sign_ins',
   session_ended: 'sign_ins',

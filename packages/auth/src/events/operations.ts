@@ -24,6 +24,7 @@ export type IdentityEventType =
   | 'invite_refused'
   | 'invite_revoked'
   | 'member_removed'
+  | 'members_moved_in'
   | 'profile_changed'
   | 'signed_in'
   | 'session_ended'

@@ -361,4 +361,28 @@ export const MIGRATIONS: readonly Migration[] = [
     WHERE NOT EXISTS (SELECT 1 FROM bindings b WHERE b.scope_id = f.scope_id AND b.principal = f.principal);
   CREATE INDEX invites_pending ON invites (scope_id, created_by) WHERE accepted_at IS NULL AND revoked_at IS NULL;`,
   },
+  // A scope with copied data keeps the principals of the copy, that of the seat among them: two seats may name the same.
+  {
+    version: 17,
+    name: 'seats of copies',
+    sql: `CREATE TABLE seats_of_copies (
+    scope_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'claimed')),
+    opened_at INTEGER NOT NULL,
+    window_ends_at INTEGER NOT NULL,
+    claim_hash TEXT,
+    claim_expires_at INTEGER,
+    claimed_at INTEGER,
+    claimed_by TEXT REFERENCES people (id),
+    recovery_principal TEXT,
+    CHECK ((state = 'claimed') = (claimed_by IS NOT NULL)),
+    CHECK ((claim_hash IS NULL) = (claim_expires_at IS NULL))
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO seats_of_copies SELECT scope_id, principal, state, opened_at, window_ends_at, claim_hash,
+    claim_expires_at, claimed_at, claimed_by, recovery_principal FROM seats;
+  DROP TABLE seats;
+  ALTER TABLE seats_of_copies RENAME TO seats;
+  CREATE INDEX seats_by_holder ON seats (claimed_by) WHERE claimed_by IS NOT NULL;`,
+  },
 ];

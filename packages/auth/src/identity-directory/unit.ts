@@ -13,6 +13,7 @@ import { voidPendingFlows } from '../accounts/account.ts';
 import { makeAccountOperations } from '../accounts/operations.ts';
 import { makeConfigOperations } from '../config/operations.ts';
 import { makeConfigVersion } from '../config/version.ts';
+import { makeCopyOperations } from '../copies/operations.ts';
 import { makeEventOperations } from '../events/operations.ts';
 import { newestEventId } from '../events/store.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
@@ -54,6 +55,7 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
       'findPrincipal',
       'findMember',
       'listMembers',
+      'membersForCopy',
       'namePrincipals',
       'newPrincipal',
       'ownerSeat',
@@ -101,5 +103,6 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makeRecogniseOperations(unit, { configVersion, findAccount: accounts.findAccount }),
     ...makeSealingOperations(unit, keeper),
     ...makeForgetOperations(unit),
+    ...makeCopyOperations(unit),
   };
 }

@@ -1,6 +1,6 @@
 /** Copies and rewinds of a scope (spec 4.3, 4.4; design: kernel, "Copies"). */
 import { z } from 'zod';
-import { idSchema, timestamp } from '../ids.ts';
+import { idSchema, scopeId, timestamp } from '../ids.ts';
 import { pageQuery } from '../pages.ts';
 import { scopeRef } from './shared.ts';
 
@@ -50,8 +50,46 @@ export const restoreResponse = z
     rows: z.int(),
     /** A bookmark of the contents before, where the engine can rewind. */
     undo: z.string().nullable(),
+    setAside: z
+      .string()
+      .optional()
+      .describe(
+        'The file under which the database was put aside that could not be read; absent: there was none',
+      ),
+    members: z
+      .int()
+      .optional()
+      .describe(
+        'How many members the copy of another scope brought along; absent: the members stay as they are',
+      ),
+    attachments: z
+      .object({
+        copied: z.int().describe('Files that came from the scope of the copy'),
+        missing: z.int().describe('Files of the copy whose bytes are nowhere any more'),
+      })
+      .optional()
+      .describe('Absent where there is no place for attachments'),
   })
   .meta({ id: 'Restored' });
+
+/** What a copy holds, found by checking it as a restore does. Nothing was changed. */
+export const examinedCopy = z
+  .object({
+    format: exportFormat,
+    tables: z.int(),
+    rows: z.int(),
+    scope: scopeId.nullable().describe('Whose copy it is; null: it does not say'),
+    members: z.int().nullable().describe('How many members it names; null: it names none'),
+    attachments: z
+      .object({
+        files: z.int(),
+        missing: z.int().describe('Of these, files whose bytes are nowhere any more'),
+      })
+      .nullable()
+      .describe('null where there is no place for attachments'),
+  })
+  .meta({ id: 'ExaminedCopy' });
+export type ExaminedScopeCopy = z.infer<typeof examinedCopy>;
 
 export const snapshotId = idSchema('snp');
 export const snapshotRequest = z.strictObject({

@@ -194,6 +194,15 @@ export const MANAGEMENT_ROUTES = {
     copies.shredRequest,
     copies.shredReceipt,
   ),
+  examineCopy: {
+    ...write(
+      'examine-copy',
+      'Checks a copy as a restore does, and changes nothing; the scope’s own database may be damaged or missing',
+      copies.restoreQuery,
+      copies.examinedCopy,
+    ),
+    takes: 'bytes',
+  },
 } as const satisfies Readonly<Record<string, ManagementRoute>>;
 
 function read<Request extends z.ZodType, Response extends z.ZodType>(

@@ -65,8 +65,9 @@ export interface ScopeCopies {
   /** Without a format, the engine's own. */
   exportScopeLocal(query: z.infer<typeof copies.exportQuery>): Promise<copies.ScopeExport>;
   /**
-   * Replaces the whole contents or nothing, and never brings back an erased person. Rejects with `validation_failed`,
-   * reason `copy_damaged` or `copy_foreign`.
+   * Replaces the whole contents or nothing, and never brings back an erased person. A scope whose database is damaged is
+   * restored too, and one whose database is missing by its own copies. Rejects with `validation_failed`, reason
+   * `copy_damaged` or `copy_foreign`.
    */
   restoreScopeLocal(
     scope: shared.ScopeRef & { readonly format: copies.ExportFormat },
@@ -111,6 +112,15 @@ export interface ScopeSnapshots {
   /** Rejects with `not_found`, reason `unknown_snapshot`. */
   openSnapshotLocal(ref: shared.ScopeRef & { readonly snapshot: string }): Promise<copies.ScopeExport>;
   deleteSnapshotLocal(ref: shared.ScopeRef & { readonly snapshot: string }): Promise<void>;
+}
+
+/** Beyond the contract: a look into a copy. */
+export interface ScopeExamination {
+  /** Checks a copy as a restore does, and rejects as it does. Nothing is changed. */
+  examineCopyLocal(
+    scope: shared.ScopeRef & { readonly format: copies.ExportFormat },
+    body: ReadableStream<Uint8Array>,
+  ): Promise<copies.ExaminedScopeCopy>;
 }
 
 /** Beyond the contract: the retry of dead letters. */

@@ -34,6 +34,7 @@ import type { UnitStub } from '@freehold/store';
 import type { KeyNeeds, KeySupply, PoolNeed } from '../keys/key-needs.ts';
 import type { Binding, HeldKeys } from '../keys/vault.ts';
 import type { PrunedBefore, PrunedPage } from '../lib/pruned.ts';
+import type { CopiedMember } from '../members.ts';
 import type { Proof } from '../vertical/vertical.ts';
 
 /** One scope, from outside. */
@@ -352,6 +353,8 @@ export type ScopeMethods = {
   }): PrunedPage<DenialRecord>;
   /** Counts refused attempts; the largest bucket comes first (spec 4.3.7). */
   summarizeDenials(input: { readonly groupBy: 'actor' | 'operation' }): DenialsSummary & PrunedBefore;
+  /** Notes the present members, for a copy that is about to be made. */
+  noteMembers(input: { readonly members: readonly CopiedMember[] }): null;
   retention(input: Record<string, never>): RetentionState;
   /** Returns the journal of migrations: `spine` is the platform's set, `vertical` the application's. */
   appliedMigrations(input: Record<string, never>): MigrationRecord[];

@@ -55,8 +55,11 @@ export interface KeyKeeper {
   bindAll(scopeId: string): Promise<void>;
   /** Notes background work for a scope at the vault. Costs nothing. */
   tend(scopeId: string, kind: KeyWorkKind): void;
-  /** Runs a task in which no key is taken, and before which the vault was told of all that were. */
-  frozen<T>(scopeId: string, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs a task in which no key is taken, and before which the vault was told of all that were.
+   * @param evenIfLost true goes on when the scope itself cannot answer: then it takes no keys either.
+   */
+  frozen<T>(scopeId: string, work: () => Promise<T>, evenIfLost?: boolean): Promise<T>;
   /** Ends the unused keys of a closed unit. After a failure they exist, and open nothing. */
   returned(ref: ScopeRef, keyIds: readonly string[]): void;
   /** Binds all unbound keys and hands back all unused ones, before the engine closes. Never rejects. */
@@ -97,10 +100,11 @@ export function makeKeyKeeper({ vault, scope, after = afterTimeout }: KeyKeeperP
       waiting[kind].add(scopeId);
       after(kind === 'fill' ? FILL_AFTER_MS : BIND_AFTER_MS, () => takeTurn(k, scopeId, kind));
     },
-    frozen: async (scopeId, work) => {
-      await scope(scopeId).freezeKeys({ frozen: true });
+    frozen: async (scopeId, work, evenIfLost = false) => {
+      const asked = asking(evenIfLost);
+      await asked(scope(scopeId).freezeKeys({ frozen: true }));
       try {
-        await bindAll(k, scopeId);
+        await bindAll(k, scopeId, asked);
         // The next state is another opening, which is not frozen.
         return await work();
       } catch (error) {
@@ -157,13 +161,35 @@ async function fetch(k: KeeperState, scopeId: string, { subjects, pool }: KeyNee
   };
 }
 
-async function bindAll({ scope, vault }: KeeperState, scopeId: string): Promise<void> {
-  for (let more = true; more; ) {
-    const { tenantId, unbound } = await scope(scopeId).keyWork({ limit: BATCH });
-    await vault.bind({ tenantId, scopeId: scopeId as ScopeId }, unbound);
+/** Returns the answer of a scope; null where it is lost and that is admitted. */
+type Asked = <T>(answer: Promise<T>) => Promise<T | null>;
+
+function asking(evenIfLost: boolean): Asked {
+  return async (answer) =>
+    answer.catch((error: unknown) => {
+      if (evenIfLost && isLost(error)) return null;
+      throw error;
+    });
+}
+
+async function bindAll(
+  { scope, vault }: KeeperState,
+  scopeId: string,
+  asked: Asked = (answer) => answer,
+): Promise<void> {
+  for (let more: boolean | undefined = true; more; ) {
+    const waiting = await asked(scope(scopeId).keyWork({ limit: BATCH }));
+    if (!waiting) return;
+    await vault.bind({ tenantId: waiting.tenantId, scopeId: scopeId as ScopeId }, waiting.unbound);
     // Unbound keys may have been rolled back meanwhile: then there is nothing to mark.
-    ({ more } = await scope(scopeId).keysBound({ bindings: unbound }));
+    more = (await asked(scope(scopeId).keysBound({ bindings: waiting.unbound })))?.more;
   }
+}
+
+/** Whether a scope's answer says that its database is damaged or missing. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof PlatformError)) return false;
+  return error.code === 'internal' || error.code === 'not_found' || error.reason === 'unit_unreadable';
 }
 
 /** Binds the keys that wait at this moment, and no later ones. */

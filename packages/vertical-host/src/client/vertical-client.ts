@@ -9,6 +9,7 @@ import {
   type ManagementRoute,
   MANAGEMENT_ROUTES as ROUTES,
   type ScopeErasure,
+  type ScopeExamination,
   type ScopeRetries,
   type VerticalScopeHost,
 } from '@freehold/contracts';
@@ -20,7 +21,7 @@ import { unusable } from './judge-answer.ts';
 import { writeUploadForm } from './upload-form.ts';
 
 /** The remote implementation of the management contract. */
-export type VerticalClient = VerticalScopeHost & ScopeRetries & ScopeErasure;
+export type VerticalClient = VerticalScopeHost & ScopeRetries & ScopeErasure & ScopeExamination;
 
 export interface VerticalClientOptions {
   /**
@@ -49,6 +50,7 @@ const TRANSFER_TIMEOUT_MS = 300_000;
 
 /** Routes that take longer for a larger scope or file. */
 const LONG: ReadonlySet<ManagementRoute> = new Set<ManagementRoute>([
+  ROUTES.examineCopy,
   ROUTES.export,
   ROUTES.restore,
   ROUTES.rewind,
@@ -139,6 +141,8 @@ export function makeVerticalClient(options: VerticalClientOptions): VerticalClie
       const content = { mediaType: EXPORT_MEDIA_TYPES[format], body };
       return ask(ROUTES.restore, { tenantId, scopeId, format }, content);
     },
+    examineCopyLocal: ({ tenantId, scopeId, format }, body) =>
+      ask(ROUTES.examineCopy, { tenantId, scopeId, format }, { mediaType: EXPORT_MEDIA_TYPES[format], body }),
     snapshotScopeLocal: (request) => ask(ROUTES.snapshot, request),
     deleteScopeLocal: async ({ tenantId, scopeId }) =>
       void (await ask(ROUTES.deleteScope, { tenantId, scopeId })),

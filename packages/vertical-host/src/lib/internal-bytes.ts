@@ -6,9 +6,12 @@ import {
   EXPORT_MEDIA_TYPES,
   parseInput,
   MANAGEMENT_ROUTES as ROUTES,
+  type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
+import type { z } from 'zod';
 import { textToBase64Url } from './base64url.ts';
+import { beyond } from './beyond.ts';
 import {
   bytesResponse,
   mediaTypeOf,
@@ -17,13 +20,26 @@ import {
   requireUncompressed,
   wrongMediaType,
 } from './bytes.ts';
-import { type InternalRoute, internalRoute, judged, judgedBytes, requestReader } from './internal-route.ts';
+import {
+  type InternalRoute,
+  internalRoute,
+  judged,
+  judgedBytes,
+  type RequestOf,
+  requestReader,
+} from './internal-route.ts';
 import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 import { jsonResponse, requestBody } from './request.ts';
 import { readUploadForm } from './upload-form.ts';
 
 export function bytesRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E>[] {
-  return [exportRoute(deps), restoreRoute(deps), uploadRoute(deps), openRoute(deps)];
+  return [
+    exportRoute(deps),
+    copyRoute(deps, ROUTES.restore, (host, query, body) => host.restoreScopeLocal(query, body)),
+    copyRoute(deps, ROUTES.examineCopy, (host, query, body) => beyond(host, 'examineCopyLocal')(query, body)),
+    uploadRoute(deps),
+    openRoute(deps),
+  ];
 }
 
 function exportRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E> {
@@ -49,9 +65,18 @@ function exportRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): I
   });
 }
 
-function restoreRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E> {
-  const read = requestReader(ROUTES.restore);
-  return internalRoute(ROUTES.restore, async (c) => {
+/** A route that takes a copy in. */
+function copyRoute<E extends Env, R extends CopyRoute>(
+  deps: PlatformSurfaceDeps<E['Bindings']>,
+  route: R,
+  take: (
+    host: VerticalScopeHost,
+    query: RequestOf<R>,
+    body: ReadableStream<Uint8Array>,
+  ) => Promise<z.input<R['response']>>,
+): InternalRoute<E> {
+  const read = requestReader(route);
+  return internalRoute(route, async (c) => {
     const query = await read(c);
     const { headers } = c.req.raw;
     const mediaType = EXPORT_MEDIA_TYPES[query.format];
@@ -61,8 +86,7 @@ function restoreRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): 
     const host = await deps.hostFor(c.env);
     const received = receivedBytes(await requestBody(c), deps.restoreBytesMax);
     try {
-      const restored = await host.restoreScopeLocal(query, received.body);
-      return jsonResponse(c, judged(ROUTES.restore, restored), ROUTES.restore.status);
+      return jsonResponse(c, judged(route, await take(host, query, received.body)), route.status);
     } catch (error) {
       throw received.fault() ?? error;
     } finally {
@@ -70,6 +94,8 @@ function restoreRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): 
     }
   });
 }
+
+type CopyRoute = typeof ROUTES.restore | typeof ROUTES.examineCopy;
 
 function uploadRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E> {
   const route = ROUTES.connectorAttachmentUpload;

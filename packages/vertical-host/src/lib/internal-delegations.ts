@@ -4,14 +4,12 @@
  */
 import {
   type ManagementRoute,
-  PlatformError,
   MANAGEMENT_ROUTES as ROUTES,
-  type ScopeErasure,
-  type ScopeRetries,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
 import type { z } from 'zod';
+import { beyond } from './beyond.ts';
 import { type InternalRoute, jsonRoute, type RequestOf } from './internal-route.ts';
 import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 
@@ -50,18 +48,4 @@ export function delegationRoutes<E extends Env>({
     delegate(ROUTES.connectorInvoke, (host, request) => host.connectorInvokeLocal(request)),
     delegate(ROUTES.connectorGrant, (host, grant) => host.connectorGrantLocal(grant)),
   ];
-}
-
-type Beyond = ScopeRetries & ScopeErasure;
-
-/** A member that the specification does not ask of a host, so that a host may lack it. */
-function beyond<Name extends keyof Beyond>(
-  host: VerticalScopeHost & Partial<Beyond>,
-  name: Name,
-): Beyond[Name] {
-  const member = host[name];
-  if (member) return member.bind(host) as Beyond[Name];
-  throw new PlatformError('unsupported', `The scopes of this vertical have no ${name}.`, {
-    reason: 'host_cannot',
-  });
 }

@@ -90,6 +90,7 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
       ? { who: 'An invite', text: 'ended, because the person who made it may not invite any more.' }
       : { who: actor, text: 'took back an invite.' },
   member_removed: ({ actor, name }) => ({ who: actor, text: `took ${name ?? 'a teammate'} off the team.` }),
+  members_moved_in: () => ({ who: PLATFORM, text: 'brought the team in from a copy of another instance.' }),
 
   signed_in: own(() => 'signed in.'),
   // It happened to the account: the person at the keyboard is unknown.

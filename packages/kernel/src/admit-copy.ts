@@ -1,0 +1,168 @@
+/**
+ * What must be true of a staged copy before it becomes a scope, and what comes along with it: keys, attachments and
+ * members. Everything here runs before the swap; a failure changes nothing of the scope.
+ */
+import {
+  type ExaminedScopeCopy,
+  PlatformError,
+  type Restored,
+  type ScopeId,
+  type ScopeRef,
+} from '@freehold/contracts';
+import type { Admission, BlobStore, SqlDatabase } from '@freehold/store';
+import type { Vault } from './keys/vault.ts';
+import { type CopiedMember, readMembers, type ScopePeople } from './members.ts';
+import { markForPendingErasures, redactScope } from './sealing/erasures.ts';
+import {
+  fetchMovingKeys,
+  lookAtStaged,
+  type MovingKeys,
+  moveIn,
+  type StagedScope,
+} from './sealing/move-in.ts';
+import type { Vertical } from './vertical/vertical.ts';
+
+/** The present state of a scope: `lost` when its database is damaged, `missing` when there is none. */
+export type Presence = 'sound' | 'lost' | 'missing';
+
+/** A staged copy: whose it is, and what it needs. */
+export interface SeenCopy extends StagedScope {
+  /** The members that it names; null in copies from before they were noted. */
+  readonly members: readonly CopiedMember[] | null;
+  /** The digests of its attachments. */
+  readonly files: readonly string[];
+}
+
+export interface CopyAdmissionParts {
+  readonly vertical: Vertical;
+  readonly vault: Vault | undefined;
+  readonly people: ScopePeople | undefined;
+  readonly blobs: ((scopeId: string) => BlobStore) | undefined;
+  readonly attachmentBytesMax: number;
+  readonly newMark: () => string;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly now: () => number;
+}
+
+/** What an admission found out about its copy, for the answer. */
+export interface CopyAdmission extends Admission<SeenCopy> {
+  readonly seen: () => SeenCopy;
+  readonly attachments: () => Restored['attachments'];
+}
+
+/** Admits another state as the scope: it must be this tenant's, and is redacted of erased persons. */
+export async function makeCopyAdmission(
+  { vertical, vault, people, blobs, attachmentBytesMax, random, now, newMark }: CopyAdmissionParts,
+  ref: ScopeRef,
+  presence: Presence,
+): Promise<CopyAdmission> {
+  const receipts = (await vault?.shredded(ref)) ?? [];
+  const mark = newMark();
+  let keys: MovingKeys | null = null;
+  let seen: SeenCopy | null = null;
+  let attachments: Restored['attachments'];
+  return {
+    seen: () => seen as SeenCopy,
+    attachments: () => attachments,
+    look: (staged) => lookAtCopy(staged, { vertical, ref, presence }),
+    prepare: async (found) => {
+      seen = found;
+      const from = sourceOf(found, ref);
+      if (vault && from !== null) keys = await fetchMovingKeys(vault, ref, found);
+      if (blobs)
+        attachments = await bringFiles(found.files, { blobs, from, ref, bytesMax: attachmentBytesMax });
+      // A first person may take an open seat at any moment, and must not get another scope's data with it.
+      if (from !== null) await people?.closeWindow(ref);
+    },
+    admit: (staged) => {
+      requireTenant(staged, ref.tenantId);
+      const from = seen && sourceOf(seen, ref);
+      if (keys && from) moveIn(staged, { vertical, from, to: ref.scopeId, keys, random, nowMs: now() });
+      staged.run('UPDATE _spine_scope SET scope_id = ?', ref.scopeId);
+      for (const receipt of receipts)
+        redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
+      // More persons may be erased before it is in place; without a vault none can be.
+      if (vault) markForPendingErasures(staged, mark);
+    },
+  };
+}
+
+/** Returns the other scope that a copy was taken of; null for a copy of the scope itself. */
+export function sourceOf({ scopeId }: StagedScope, ref: ScopeRef): ScopeId | null {
+  return scopeId === null || scopeId === ref.scopeId ? null : (scopeId as ScopeId);
+}
+
+/**
+ * Reads a staged copy, and changes nothing.
+ * @throws PlatformError `validation_failed`, reason `copy_foreign`; `not_found` where the scope is missing and the copy is
+ * another's: nothing proves that there ever was such a scope.
+ */
+export function lookAtCopy(
+  staged: SqlDatabase,
+  {
+    vertical,
+    ref,
+    presence,
+  }: { readonly vertical: Vertical; readonly ref: ScopeRef; readonly presence: Presence },
+): SeenCopy {
+  requireTenant(staged, ref.tenantId);
+  const found = lookAtStaged(staged, vertical, ref.scopeId);
+  if (presence === 'missing' && sourceOf(found, ref) !== null) throw unknownScope();
+  const files = staged.all<{ digest: string }>(
+    'SELECT DISTINCT digest FROM _spine_attachments WHERE removed_at IS NULL ORDER BY digest',
+  );
+  return { ...found, members: readMembers(staged), files: files.map(({ digest }) => digest) };
+}
+
+interface FilePlaces {
+  readonly blobs: (scopeId: string) => BlobStore;
+  /** The other scope that the copy was taken of; null for none. */
+  readonly from: ScopeId | null;
+  readonly ref: ScopeRef;
+}
+
+/** Copies the files that a copy names and its new scope lacks. A scope keeps its files apart from every other's. */
+async function bringFiles(
+  files: readonly string[],
+  { blobs, from, ref, bytesMax }: FilePlaces & { readonly bytesMax: number },
+): Promise<NonNullable<Restored['attachments']>> {
+  const counts = { copied: 0, missing: 0 };
+  for (const digest of await missingFiles(files, blobs(ref.scopeId))) {
+    const body = from === null ? null : await blobs(from).open(digest);
+    if (body) {
+      await blobs(ref.scopeId).put(body, { bytesMax, bytes: undefined, digest });
+      counts.copied += 1;
+    } else counts.missing += 1;
+  }
+  return counts;
+}
+
+/** Counts the files that a restore would find nowhere. */
+export async function examineFiles(
+  files: readonly string[],
+  { blobs, from, ref }: FilePlaces,
+): Promise<NonNullable<ExaminedScopeCopy['attachments']>> {
+  const lacking = await missingFiles(files, blobs(ref.scopeId));
+  const nowhere = from === null ? lacking : await missingFiles(lacking, blobs(from));
+  return { files: files.length, missing: nowhere.length };
+}
+
+async function missingFiles(files: readonly string[], store: BlobStore): Promise<readonly string[]> {
+  if (files.length === 0) return [];
+  const missing = new Set(files);
+  for await (const { digest } of store.list()) missing.delete(digest);
+  return [...missing];
+}
+
+/** @throws PlatformError `validation_failed`, reason `copy_foreign`. */
+function requireTenant(staged: SqlDatabase, tenantId: string): void {
+  const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
+  if (whose?.tenantId !== tenantId)
+    throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
+      reason: 'copy_foreign',
+    });
+}
+
+export function unknownScope(): PlatformError {
+  return new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+}
