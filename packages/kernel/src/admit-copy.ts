@@ -11,7 +11,7 @@ import {
 } from '@freehold/contracts';
 import type { Admission, BlobStore, SqlDatabase } from '@freehold/store';
 import type { Vault } from './keys/vault.ts';
-import { type CopiedMember, readMembers, type ScopePeople } from './members.ts';
+import { type CopiedMember, readMembers, type ScopePeople } from './members/members.ts';
 import { markForPendingErasures, redactScope } from './sealing/erasures.ts';
 import {
   fetchMovingKeys,

@@ -34,6 +34,7 @@ import {
   type Presence,
   type SeenCopy,
   sourceOf,
+  unknownScope,
 } from './admit-copy.ts';
 import type { ScopeStub } from './contract/scope-methods.ts';
 import { cellOf, isCut } from './data-window/columns.ts';
@@ -89,21 +90,24 @@ export function makeScopeCopies(
   };
 
   /** The present state of a scope. A damaged one is the tenant's by the platform's word alone. */
-  const presenceOf = async (ref: ScopeRef): Promise<Presence> => {
+  const presenceOf = async (ref: ScopeRef, mayBeMissing: boolean): Promise<Presence> => {
     try {
       await requireOwned(ref);
       return 'sound';
     } catch (error) {
       if (!isLost(error)) throw error;
       if ((error as PlatformError).code !== 'not_found') return 'lost';
-      if (await parts.isThere(ref.scopeId)) throw error;
+      if (!mayBeMissing || (await parts.isThere(ref.scopeId))) throw error;
       return 'missing';
     }
   };
 
   /** Returns the tools of a scope that may be lost. */
-  const lenient = async (ref: ScopeRef): Promise<{ tools: UnitTools; presence: Presence }> => {
-    const presence = await presenceOf(ref);
+  const lenient = async (
+    ref: ScopeRef,
+    mayBeMissing: boolean,
+  ): Promise<{ tools: UnitTools; presence: Presence }> => {
+    const presence = await presenceOf(ref, mayBeMissing);
     if (!engine.tools) throw engineCannot();
     return { tools: engine.tools(unit, ref.scopeId), presence };
   };
@@ -115,9 +119,9 @@ export function makeScopeCopies(
       return { format: copy.format, bookmark: copy.bookmark, body: copy.body };
     },
 
-    restoreScopeLocal: async ({ format, ...ref }, body): Promise<Restored> => {
+    restoreScopeLocal: async ({ format, ifMissing, ...ref }, body): Promise<Restored> => {
       try {
-        const { tools, presence } = await lenient(ref);
+        const { tools, presence } = await lenient(ref, ifMissing !== undefined);
         const admission = await makeCopyAdmission(parts, ref, presence);
         const restored = await tools.restore(format, body, admission, replacing(ref), { evenIfLost: true });
         const members = await membersAfter(ref, admission.seen());
@@ -135,9 +139,9 @@ export function makeScopeCopies(
       }
     },
 
-    examineCopyLocal: async ({ format, ...ref }, body): Promise<ExaminedScopeCopy> => {
+    examineCopyLocal: async ({ format, ifMissing, ...ref }, body): Promise<ExaminedScopeCopy> => {
       try {
-        const { tools, presence } = await lenient(ref);
+        const { tools, presence } = await lenient(ref, ifMissing !== undefined);
         let seen: SeenCopy | undefined;
         const examined = await tools.examine(format, body, (staged) => {
           seen = lookAtCopy(staged, { vertical, ref, presence });
@@ -163,8 +167,11 @@ export function makeScopeCopies(
     },
     listSnapshotsLocal: async (ref) => (await (await toolsOf(ref)).snapshots()).map(snapshotOf),
     openSnapshotLocal: async ({ snapshot, ...ref }) => {
-      const { tools } = await lenient(ref);
-      const { format, bookmark, body } = await tools.openSnapshot(snapshot);
+      const { tools } = await lenient(ref, true);
+      const { format, bookmark, body } = await tools.openSnapshot(snapshot).catch((error: unknown) => {
+        const isNone = error instanceof PlatformError && error.reason === 'unknown_unit';
+        throw isNone ? unknownScope() : error;
+      });
       return { format, bookmark, body };
     },
     deleteSnapshotLocal: async ({ snapshot, ...ref }) => (await toolsOf(ref)).removeSnapshot(snapshot),

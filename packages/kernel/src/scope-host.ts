@@ -23,7 +23,7 @@ import { unknownScope } from './admit-copy.ts';
 import { ATTACHMENT_BYTES_MAX, type Attachments, makeAttachments } from './attachments/attachments.ts';
 import type { ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
-import type { ScopePeople } from './members.ts';
+import type { ScopePeople } from './members/members.ts';
 import { makeScopeCopies } from './scope-copies.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { keyedScope, makeKeyKeeper, unkeyedScope } from './sealing/keyed-scope.ts';

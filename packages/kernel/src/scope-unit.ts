@@ -28,7 +28,7 @@ import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeSubjectKeys, type SubjectKeys } from './keys/subject-keys.ts';
 import { makePruned } from './lib/pruned.ts';
 import { makeRequireEntity } from './lib/values.ts';
-import { makeMemberMethods } from './members.ts';
+import { makeMemberMethods } from './members/members.ts';
 import { makeInvoke } from './operations/invoke.ts';
 import { makePermissionMethods, makeRoleMethods } from './permissions/methods.ts';
 import { makePermissions } from './permissions/permissions.ts';

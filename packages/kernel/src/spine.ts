@@ -193,7 +193,7 @@ CREATE TABLE _spine_unbound_keys (
 ALTER TABLE _spine_scope ADD COLUMN scope_id TEXT;
 `,
     },
-    // Written before a copy is made, and read when the copy comes into another scope: see `members.ts`.
+    // Written before a copy is made, and read when the copy comes into another scope: see `members/members.ts`.
     {
       version: 14,
       name: 'members, for copies',

@@ -40,7 +40,14 @@ export interface ScopeExport {
 }
 
 /** The scope that a copy replaces, and the format of the copy in the body. */
-export const restoreQuery = z.strictObject({ ...scopeRef.shape, format: exportFormat });
+export const restoreQuery = z.strictObject({
+  ...scopeRef.shape,
+  format: exportFormat,
+  ifMissing: z
+    .literal('make')
+    .optional()
+    .describe('Also for a scope whose database is gone, by a copy of its own. Default: it is unknown_scope'),
+});
 
 /** The new contents of a restored scope. */
 export const restoreResponse = z

@@ -66,11 +66,11 @@ export interface ScopeCopies {
   exportScopeLocal(query: z.infer<typeof copies.exportQuery>): Promise<copies.ScopeExport>;
   /**
    * Replaces the whole contents or nothing, and never brings back an erased person. A scope whose database is damaged is
-   * restored too, and one whose database is missing by its own copies. Rejects with `validation_failed`, reason
+   * restored too, and with `ifMissing` one whose database is gone. Rejects with `validation_failed`, reason
    * `copy_damaged` or `copy_foreign`.
    */
   restoreScopeLocal(
-    scope: shared.ScopeRef & { readonly format: copies.ExportFormat },
+    scope: z.infer<typeof copies.restoreQuery>,
     body: ReadableStream<Uint8Array>,
   ): Promise<copies.Restored>;
   snapshotScopeLocal(request: z.infer<typeof copies.snapshotRequest>): Promise<copies.SnapshotRecord>;
@@ -118,7 +118,7 @@ export interface ScopeSnapshots {
 export interface ScopeExamination {
   /** Checks a copy as a restore does, and rejects as it does. Nothing is changed. */
   examineCopyLocal(
-    scope: shared.ScopeRef & { readonly format: copies.ExportFormat },
+    scope: z.infer<typeof copies.restoreQuery>,
     body: ReadableStream<Uint8Array>,
   ): Promise<copies.ExaminedScopeCopy>;
 }

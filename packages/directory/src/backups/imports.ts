@@ -17,7 +17,8 @@ import type { BackupRecord } from '../declarations/backups.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import type { Performers } from '../lib/performers.ts';
-import { type BackupOrder, type BackupStore, requireStore, writeBackup } from './backup-store.ts';
+import { examineCopy, presenceOf } from '../verticals/examine-copy.ts';
+import { type BackupOrder, type BackupStore, openBackup, requireStore, writeBackup } from './backup-store.ts';
 import type { importsCreate } from './operations.ts';
 import { loadBackup } from './store.ts';
 
@@ -115,7 +116,7 @@ export function makeImportMaintenance(directory: Directory, store: BackupStore |
   };
 }
 
-interface ImportDeps extends Pick<EffectDeps, 'target'> {
+interface ImportDeps extends Pick<EffectDeps, 'target' | 'gateway' | 'deadline'> {
   readonly directory: Directory & UnitStub<{ change(input: ChangeInput): ChangeOutcome }>;
   readonly backups: BackupStore | null;
   readonly newId: (prefix: string) => string;
@@ -147,28 +148,31 @@ interface Received {
   readonly drop: () => Promise<void>;
 }
 
-async function receive(
-  { target, backups, newId, directory }: ImportDeps,
-  call: AdminCall,
-): Promise<Received> {
+async function receive(deps: ImportDeps, call: AdminCall): Promise<Received> {
+  const { target, backups, newId, directory, incident } = deps;
   const { params } = call as unknown as CallOf<typeof importsCreate>;
   const { upload } = call;
   if (!upload) throw new TypeError('an import came without its bytes');
   try {
     const store = requireStore(backups);
-    await target(call);
+    const { scope } = await target(call);
     const format = formatOf(upload.mediaType);
     const id = newId(ID_PREFIXES.backup);
     const order = { id, address: `scopes/${params.scope}/${id}.${format}` };
     const copy: ScopeExport = { format, bookmark: null, body: upload.body };
     await directory.expectCopy(order);
     const written = await writeBackup(store, order, copy, { progress: () => undefined });
+    const drop = (): Promise<void> => dropCopy({ directory, store }, order);
+    try {
+      const present = await presenceOf(deps, scope);
+      await examineCopy(deps, scope, { format, body: await openBackup(store, written) }, present);
+    } catch (error) {
+      await drop().catch(incident('import'));
+      throw error;
+    }
     const { upload: _bytes, ...input } = call;
     const { id: _id, address: _address, ...about } = written;
-    return {
-      call: { ...input, body: about, stored: { id: written.id, address: written.address } },
-      drop: () => dropCopy({ directory, store }, order),
-    };
+    return { call: { ...input, body: about, stored: { id: written.id, address: written.address } }, drop };
   } finally {
     await upload.body.cancel().catch(() => undefined);
   }

@@ -277,7 +277,7 @@ function isAboutSame(
 export const importsCreate = adminOperation({
   name: 'imports.create',
   summary: 'Bring a copy of a scope in from outside',
-  description: `An export, as its bytes. Nothing is restored by this: say { from: { export } } to scopes.restore. ${keeping} It is listed among the backups of the scope.`,
+  description: `An export, as its bytes. The application checks it at once as a restore does: a damaged copy, one of another application and one of another tenant are refused, and leave nothing. Nothing is restored by this: say { from: { export } } to scopes.restore. ${keeping} It is listed among the backups of the scope.`,
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/imports',

@@ -45,6 +45,16 @@ export function requireBackup(
   throw new PlatformError('not_found', 'There is no such backup here.', { reason: 'unknown_backup' });
 }
 
+/**
+ * A backup of any scope of a tenant.
+ * @throws PlatformError `not_found`, reason `unknown_backup`, also for one of another tenant and one of the directory.
+ */
+export function requireBackupOfTenant(db: SqlDatabase, id: string, tenant: string): BackupRecord {
+  const backup = loadBackup(db, id);
+  if (backup?.kind === 'scope' && backup.tenant === tenant) return backup;
+  throw new PlatformError('not_found', 'There is no such backup here.', { reason: 'unknown_backup' });
+}
+
 export function countBackups(db: SqlDatabase, scope: string): number {
   return db.get<{ n: number }>('SELECT count(*) AS n FROM backups WHERE scope = ?', scope)?.n ?? 0;
 }

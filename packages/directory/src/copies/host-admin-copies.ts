@@ -5,20 +5,18 @@ import {
   type Restored,
   restoreResponse,
   rewindResponse,
-  type ScopeExport,
-  type ScopeSnapshots,
   snapshotRecord,
-  type VerticalScopeHost,
 } from '@freehold/contracts';
-import { type BackupDeps, openBackup, requireStore, verifyBackup } from '../backups/backup-store.ts';
+import { requireStore, verifyBackup } from '../backups/backup-store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect } from '../long-work/effects.ts';
 import { scopeRefOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/client.ts';
-import type { VerticalGateway } from '../verticals/gateway.ts';
-import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
+import { ifMissing, presenceOf } from '../verticals/examine-copy.ts';
+import { requireKnownVertical } from '../verticals/reach.ts';
+import { openCopy, snapshotsOf } from './copy-source.ts';
 import type {
   RestoreWork,
   scopesRestore,
@@ -87,14 +85,15 @@ export const restoreEffect: LongEffect<RestoreWork, Restored, RestoreDeps> = {
       });
     const { format, body } = await openCopy(deps, scope, from);
     try {
+      const query = { format, ...ifMissing(await presenceOf(deps, scope)) };
       await run.commit();
       return await askScope(deps, scope, {
         path: 'restore',
-        query: { format },
+        query,
         content: { mediaType: EXPORT_MEDIA_TYPES[format], body },
         answer: restoreResponse,
         timeoutMs: RESTORE_TIMEOUT_MS,
-        local: (host, ref) => host.restoreScopeLocal({ ...ref, format }, body),
+        local: (host, ref) => host.restoreScopeLocal({ ...ref, ...query }, body),
       });
     } finally {
       // Unread bytes hold a file open. A vertical that is still reading has the lock and is not interrupted.
@@ -104,17 +103,6 @@ export const restoreEffect: LongEffect<RestoreWork, Restored, RestoreDeps> = {
   // Members may have worked in the restored scope: a second restore would lose their changes.
   repeatable: false,
 };
-
-async function openCopy(
-  { gateway, backups }: BackupDeps,
-  scope: ScopeRecord,
-  from: RestoreWork['from'],
-): Promise<Pick<ScopeExport, 'format' | 'body'>> {
-  if ('backup' in from)
-    return { format: from.backup.format, body: await openBackup(requireStore(backups), from.backup) };
-  const keeper = snapshotsOf(gateway, scope.vertical, 'opens none');
-  return keeper.openSnapshotLocal({ ...scopeRefOf(scope), snapshot: from.snapshot });
-}
 
 const deleteSnapshotEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) =>
@@ -136,19 +124,3 @@ export const copyEffects: Effects = {
   'snapshots.take': snapshotEffect,
   'snapshots.delete': deleteSnapshotEffect,
 };
-
-/**
- * The host that opens and deletes a vertical's snapshots. By the management contract a worker only takes them.
- * @throws PlatformError `unsupported` (501): reason `no_vertical`, or `snapshots_stay` for a vertical without such a host.
- */
-function snapshotsOf(gateway: VerticalGateway, vertical: string, what: string): ScopeSnapshots {
-  const host: (VerticalScopeHost & Partial<ScopeSnapshots>) | null = gateway.local(vertical);
-  if (host?.openSnapshotLocal && host.deleteSnapshotLocal && host.listSnapshotsLocal)
-    return host as VerticalScopeHost & ScopeSnapshots;
-  if (!host && !gateway.bound(vertical)) throw noVertical(vertical);
-  throw new PlatformError(
-    'unsupported',
-    `The vertical ${vertical} keeps its snapshots to itself: it ${what} for the platform. An export can be kept outside.`,
-    { reason: 'snapshots_stay' },
-  );
-}

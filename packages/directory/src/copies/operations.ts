@@ -1,5 +1,6 @@
 /** Copies and rewinds of a scope in the directory: intents, outcomes and the list of snapshots. Effects: `host-admin-copies.ts`. */
 import {
+  examinedCopy,
   exportFormat,
   PlatformError,
   pageOf,
@@ -17,7 +18,7 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
-import { requireBackup } from '../backups/store.ts';
+import { requireBackupOfTenant } from '../backups/store.ts';
 import { adminOperation, dryRunQuery, planCount } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import { backupId } from '../declarations/backups.ts';
@@ -75,8 +76,19 @@ export const restorePlan = z
       .describe('Everything written after this moment is lost; null for an export, whose moment is unknown'),
     commits: commits.nullable().describe('How much that is; null where it is unknown'),
     undo: z.boolean().describe('Whether the engine can lead back to the present state'),
+    present: z
+      .enum(['sound', 'damaged', 'missing'])
+      .describe('The present database of the scope. A damaged one is put aside, under a name that says when'),
+    copy: examinedCopy
+      .nullable()
+      .describe(
+        'What the vertical found in the copy, which it checked as a restore does; null: it cannot look into one',
+      ),
   })
   .meta({ id: 'ScopeRestorePlan' });
+
+/** The name of a copy, as a restore takes it. */
+export type CopyName = CallOf<typeof scopesRestore>['body']['from'];
 
 const snapshotParams = z.strictObject({ ...params.shape, snapshot: snapshotId });
 
@@ -202,7 +214,7 @@ export const scopesRestore = adminOperation({
   name: 'scopes.restore',
   summary: 'Replace the content of a scope by a copy',
   description:
-    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. A person who was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When it is unknown whether it was done (reason outcome_unknown), restore again. With dryRun, answers the copy, and how much was written since and would be lost.',
+    'From a snapshot, a backup, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. A scope whose database is damaged or gone is restored too, and the damaged file is put aside under a name that says when. A backup of another scope brings its members, its owner and its attachments, and its sealed data is sealed anew. A person who was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When it is unknown whether it was done (reason outcome_unknown), restore again. With dryRun, answers the copy, and how much was written since and would be lost.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/restore',
@@ -213,7 +225,11 @@ export const scopesRestore = adminOperation({
       from: z
         .strictObject({
           snapshot: snapshotId.optional().describe('A snapshot of this scope'),
-          backup: backupId.optional().describe('A backup of this scope'),
+          backup: backupId
+            .optional()
+            .describe(
+              'A backup of this scope, or of another of the same tenant and vertical, reaped ones too',
+            ),
           export: backupId.optional().describe('What imports.create answered for this scope'),
         })
         .refine((from) => Object.values(from).filter(Boolean).length === 1, 'names exactly one copy')
@@ -234,7 +250,7 @@ export const restoreScope = /* @__PURE__ */ longWork<typeof scopesRestore, Resto
   {
     begin: ({ db }, { params, body }) => {
       const row = requireReachable(db, params);
-      const { from, digest } = requireCopy(db, row.id, body.from);
+      const { from, digest } = requireCopy(db, row, body.from);
       const logged = { from: body.from as Record<string, string>, digest };
       return {
         intent: { target: targetOf(row), before: null, after: logged },
@@ -248,11 +264,23 @@ export const restoreScope = /* @__PURE__ */ longWork<typeof scopesRestore, Resto
       audit: {
         target: targetOf(scope),
         before: null,
-        after: { from, tables: restored.tables, rows: restored.rows, undo: restored.undo },
+        after: { from, ...loggedResult(restored) },
       },
     }),
   },
 );
+
+/** The fields of a restore in the admin log. */
+function loggedResult({ tables, rows, undo, setAside, members, attachments }: Restored) {
+  return {
+    tables,
+    rows,
+    undo,
+    ...(setAside === undefined ? {} : { setAside }),
+    ...(members === undefined ? {} : { members }),
+    ...(attachments === undefined ? {} : { attachments: { ...attachments } }),
+  };
+}
 
 export const scopesRewind = adminOperation({
   name: 'scopes.rewind',
@@ -299,20 +327,29 @@ export const rewindScope = /* @__PURE__ */ delegated<typeof scopesRewind, ScopeR
   },
 );
 
-/** The copy that a restore names. @throws PlatformError `not_found`. */
+/**
+ * The copy that a restore names: of this scope, or a backup of another one of its tenant and its vertical, reaped ones too.
+ * @throws PlatformError `not_found`; `conflict`, reason `other_vertical`.
+ */
 export function requireCopy(
   db: SqlDatabase,
-  scope: string,
-  { snapshot, backup, export: uploaded }: CallOf<typeof scopesRestore>['body']['from'],
+  { id: scope, tenant, vertical }: Pick<ScopeRow, 'id' | 'tenant' | 'vertical'>,
+  { snapshot, backup, export: uploaded }: CopyName,
 ): { readonly from: RestoreWork['from']; readonly digest: string } {
   if (snapshot !== undefined) {
     const { digest } = requireSnapshot(db, scope, snapshot);
     return { from: { snapshot }, digest };
   }
-  const record = requireBackup(db, String(backup ?? uploaded), { scope });
+  const record = requireBackupOfTenant(db, String(backup ?? uploaded), tenant);
   // The caller of `export` means a copy from outside, and gets no other.
-  if (uploaded !== undefined && record.origin !== 'upload')
+  if (uploaded !== undefined && (record.origin !== 'upload' || record.scope !== scope))
     throw new PlatformError('not_found', 'There is no such export here.', { reason: 'unknown_export' });
+  if (record.vertical !== vertical)
+    throw new PlatformError(
+      'conflict',
+      `This is a backup of an instance of ${record.vertical}, and this scope is one of ${vertical}.`,
+      { reason: 'other_vertical' },
+    );
   return { from: { backup: record }, digest: record.sha256 };
 }
 

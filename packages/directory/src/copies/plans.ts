@@ -3,7 +3,7 @@
  * since a moment are counted in the list of bookmarks, a read without a row in the access log.
  */
 import { type BookmarkRecord, bookmarksResponse, PlatformError } from '@freehold/contracts';
-import type { UnitStub } from '@freehold/store';
+import type { UnitContext, UnitStub } from '@freehold/store';
 import type { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import type { BackupDeps } from '../backups/backup-store.ts';
@@ -15,7 +15,17 @@ import { planned } from '../lib/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
 import { scopeSubject } from '../scopes/target.ts';
 import { askScope } from '../verticals/client.ts';
-import { requireCopy, requireReachable, scopesRestore, scopesRewind, snapshotsDelete } from './operations.ts';
+import { examineCopy, presenceBy, type ScopePresence } from '../verticals/examine-copy.ts';
+import { openCopy } from './copy-source.ts';
+import {
+  type CopyName,
+  type RestoreWork,
+  requireCopy,
+  requireReachable,
+  scopesRestore,
+  scopesRewind,
+  snapshotsDelete,
+} from './operations.ts';
 import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
 
 type RestorePlan = z.input<typeof scopesRestore.plan>;
@@ -41,16 +51,18 @@ export const planCopy = /* @__PURE__ */ planned<typeof scopesRestore>(
   (context, { params, body }) => {
     const { db } = context;
     const { from } = body;
-    const { id } = requireReachable(db, params);
-    const copy = requireCopy(db, id, from);
+    const row = requireReachable(db, params);
+    const { id } = row;
+    const copy = requireCopy(db, row, from);
     // One at a time, like the restore itself.
     requireIdle(context, scopeSubject(id));
-    const common = { dryRun: true, scope: id, commits: null, undo: false } as const;
+    const unseen = { commits: null, undo: false, present: 'sound', copy: null } as const;
+    const common = { dryRun: true, scope: id, ...unseen } as const;
     if ('backup' in copy.from) {
-      const { id: backup, at, bytes, format, sha256, bookmark, origin } = copy.from.backup;
+      const { id: backup, at, bytes, format, sha256, bookmark, origin, scope } = copy.from.backup;
       const kind = from.export === undefined ? 'backup' : 'export';
-      // A copy from outside was taken at an unknown time.
-      const since = origin === 'upload' ? null : at;
+      // A copy from outside was taken at an unknown time, and another scope's shows no moment of this one.
+      const since = origin === 'upload' || scope !== id ? null : at;
       return { ...common, from: { kind, id: backup, at, bytes, format, sha256, bookmark }, since };
     }
     const { id: snapshot, at, bytes, digest: sha256, bookmark } = requireSnapshot(db, id, copy.from.snapshot);
@@ -59,21 +71,44 @@ export const planCopy = /* @__PURE__ */ planned<typeof scopesRestore>(
   },
 );
 
+/** Method of the directory unit for the plan of a restore. */
+export function copySourceMethods({ db }: UnitContext) {
+  return {
+    findCopy: ({
+      scope,
+      from,
+    }: {
+      readonly scope: ScopeRecord;
+      readonly from: CopyName;
+    }): RestoreWork['from'] => requireCopy(db, scope, from).from,
+  };
+}
+
 /** The means of a restore. */
 export interface RestoreDeps extends BackupDeps {
-  readonly directory: UnitStub<{ planChange(input: { readonly call: AdminCall }): unknown }>;
+  readonly directory: UnitStub<
+    { planChange(input: { readonly call: AdminCall }): unknown } & ReturnType<typeof copySourceMethods>
+  >;
 }
 
 export async function planRestore(deps: RestoreDeps, call: AdminCall): Promise<RestorePlan> {
   const plan = (await deps.directory.planChange({ call })) as RestorePlan;
   const { scope } = await deps.target(call);
   const { since } = plan;
+  let present: ScopePresence = 'sound';
   const written = await writtenSince(deps, scope, ({ at }) => since !== null && at > since).catch(
-    withoutHistory,
+    (error: unknown) => {
+      present = presenceBy(error);
+      return present === 'sound' ? withoutHistory(error) : null;
+    },
   );
-  if (!written) return plan;
+  const { from } = call.body as CallOf<typeof scopesRestore>['body'];
+  const source = await deps.directory.findCopy({ scope, from });
+  const copy = await examineCopy(deps, scope, await openCopy(deps, scope, source), present);
+  const seen = { ...plan, present, copy };
+  if (!written) return seen;
   const { count, more } = written;
-  return { ...plan, commits: since === null ? null : { count, more }, undo: written.current !== null };
+  return { ...seen, commits: since === null ? null : { count, more }, undo: written.current !== null };
 }
 
 /** The directory's checks of a rewind; {@link planRewind} asks the vertical for the target. */

@@ -227,7 +227,8 @@ export const provisionScope = /* @__PURE__ */ delegated<
       const value = scopeOfRow(found);
       return { change: { status: 200, value, etag: value.etag, audit: null } };
     }
-    requireActiveTenant(db, tenant.id);
+    // A provisioning from before the suspension is finished: otherwise the scope could be neither used nor reaped.
+    if (!(found && tenant.status === 'suspended')) requireActiveTenant(db, tenant.id);
     if (!facts.verticalKnown)
       throw new PlatformError('not_found', `This platform has no vertical called ${body.vertical}.`, {
         reason: 'unknown_vertical',

@@ -34,7 +34,7 @@ import type { UnitStub } from '@freehold/store';
 import type { KeyNeeds, KeySupply, PoolNeed } from '../keys/key-needs.ts';
 import type { Binding, HeldKeys } from '../keys/vault.ts';
 import type { PrunedBefore, PrunedPage } from '../lib/pruned.ts';
-import type { CopiedMember } from '../members.ts';
+import type { CopiedMember } from '../members/members.ts';
 import type { Proof } from '../vertical/vertical.ts';
 
 /** One scope, from outside. */

@@ -49,6 +49,7 @@ const MEMBERS: Readonly<Record<string, (host: ScopeHost, ref: ScopeRef) => Promi
   exportScopeLocal: (host, ref) => host.exportScopeLocal(ref),
   restoreScopeLocal: (host, ref) =>
     host.restoreScopeLocal({ ...ref, format: 'ndjson' }, new ReadableStream()),
+  examineCopyLocal: (host, ref) => host.examineCopyLocal({ ...ref, format: 'ndjson' }, new ReadableStream()),
   snapshotScopeLocal: (host, ref) => host.snapshotScopeLocal(ref),
   listSnapshotsLocal: (host, ref) => host.listSnapshotsLocal(ref),
   openSnapshotLocal: (host, ref) => host.openSnapshotLocal({ ...ref, snapshot: id('snp') }),

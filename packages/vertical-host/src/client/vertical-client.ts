@@ -7,6 +7,7 @@ import {
   EXPORT_MEDIA_TYPES,
   exportHead,
   type ManagementRoute,
+  PlatformError,
   MANAGEMENT_ROUTES as ROUTES,
   type ScopeErasure,
   type ScopeExamination,
@@ -130,19 +131,26 @@ export function makeVerticalClient(options: VerticalClientOptions): VerticalClie
       });
       return { ...head, body };
     },
-    restoreScopeLocal: async ({ tenantId, scopeId, format }, body) => {
+    restoreScopeLocal: async ({ tenantId, scopeId, format, ifMissing }, body) => {
       try {
         // A copy can be large: a missing scope should be found before the copy is sent.
-        await ask(ROUTES.migrations, { tenantId, scopeId });
+        if (ifMissing === undefined) await ask(ROUTES.migrations, { tenantId, scopeId });
       } catch (error) {
-        body.cancel(error).catch(() => undefined);
-        throw error;
+        // A damaged scope is there, and a restore is its way back.
+        if (!(error instanceof PlatformError) || error.reason !== 'unit_unreadable') {
+          body.cancel(error).catch(() => undefined);
+          throw error;
+        }
       }
       const content = { mediaType: EXPORT_MEDIA_TYPES[format], body };
-      return ask(ROUTES.restore, { tenantId, scopeId, format }, content);
+      return ask(ROUTES.restore, { tenantId, scopeId, format, ifMissing }, content);
     },
-    examineCopyLocal: ({ tenantId, scopeId, format }, body) =>
-      ask(ROUTES.examineCopy, { tenantId, scopeId, format }, { mediaType: EXPORT_MEDIA_TYPES[format], body }),
+    examineCopyLocal: ({ tenantId, scopeId, format, ifMissing }, body) =>
+      ask(
+        ROUTES.examineCopy,
+        { tenantId, scopeId, format, ifMissing },
+        { mediaType: EXPORT_MEDIA_TYPES[format], body },
+      ),
     snapshotScopeLocal: (request) => ask(ROUTES.snapshot, request),
     deleteScopeLocal: async ({ tenantId, scopeId }) =>
       void (await ask(ROUTES.deleteScope, { tenantId, scopeId })),
