@@ -303,9 +303,8 @@ export class IdleScopes {
   #watchedTools(tools: UnitTools, scope: WorkedScope): UnitTools {
     return {
       ...tools,
-      restore: (format, body, admit) =>
-        this.#call(scope, 'restore', () => tools.restore(format, body, admit)),
-      rewind: (target, admit) => this.#call(scope, 'rewind', () => tools.rewind(target, admit)),
+      restore: (...given) => this.#call(scope, 'restore', () => tools.restore(...given)),
+      rewind: (...given) => this.#call(scope, 'rewind', () => tools.rewind(...given)),
       remove: () => this.#call(scope, 'remove', () => tools.remove()),
     };
   }
