@@ -152,7 +152,7 @@ test('C-04, C-19: into a new scope come the members, the owner, the attachment a
   expect(await client.ownerSeat.get({ params })).toMatchObject({ reason: 'window_open' });
   expect(await restore(params)).toMatchObject({ members: 2, attachments: { copied: 1, missing: 0 } });
 
-  // Nobody can be the first any more; the owner of the copy is the owner, and who was removed since stays outside.
+  // No one can be the first any more; the owner of the copy is the owner, and cleo, who was removed since, stays outside.
   const app = opened.place.url(COPY_HOST);
   expect(await client.ownerSeat.get({ params })).toMatchObject({ state: 'claimed' });
   await signIn(dan, app, 'dan');

@@ -1,6 +1,6 @@
 /**
- * What must be true of a staged copy before it becomes a scope, and what comes along with it: keys, attachments and
- * members. Everything here runs before the swap; a failure changes nothing of the scope.
+ * The checks of a staged copy before it becomes a scope, and the keys, attachments and members that come along with it.
+ * Everything here runs before the swap; a failure changes nothing of the scope.
  */
 import {
   type ExaminedScopeCopy,
@@ -44,7 +44,7 @@ export interface CopyAdmissionParts {
   readonly now: () => number;
 }
 
-/** What an admission found out about its copy, for the answer. */
+/** An admission that tells what it found in its copy, for the answer. */
 export interface CopyAdmission extends Admission<SeenCopy> {
   readonly seen: () => SeenCopy;
   readonly attachments: () => Restored['attachments'];

@@ -50,7 +50,7 @@ export interface ScopeCopiesParts extends CopyAdmissionParts {
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
   readonly clearFiles: (scopeId: ScopeId) => Promise<void>;
   readonly newSnapshotId: () => string;
-  /** Whether there is such a scope, whoever's it is. */
+  /** Whether there is such a scope, of this tenant or of another. */
   readonly isThere: (scopeId: ScopeId) => Promise<boolean>;
 }
 

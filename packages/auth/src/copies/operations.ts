@@ -3,7 +3,7 @@
  * they keep them: each person gets the principal that they have in the copy, and the seat is the copy's.
  *
  * Invariants:
- * 1. Nobody becomes a member who was removed from the copied scope since, as long as the directory knows that scope.
+ * 1. No person becomes a member who was removed from the copied scope since, as long as the directory knows that scope.
  * 2. No window for a first owner is open over copied data.
  */
 import type { PrincipalId } from '@freehold/contracts';
@@ -99,7 +99,7 @@ function membersOf(
   if (!loadSeat(db, from)) return copied;
   const present = loadCopiedMembers(db, from).map((row) => ({ ...row, owner: row.owner === 1 }));
   if (!copied) return present;
-  // Who joined later is in no record of the copy, but for the owner of today.
+  // A person who joined later is in no record of the copy, but for the owner of today.
   const named = new Set(copied.map(({ principal }) => principal));
   return present.filter(({ principal, owner }) => owner || named.has(principal));
 }
@@ -128,9 +128,9 @@ function replaceMembers(
     const personId = savePerson(unit, { subject, session: OLDEST }, scopeId);
     saveBinding(db, { scopeId, personId, principal: member.principal, sinceMs: member.sinceMs });
   }
-  const kept = new Set(loadBoundPeople(db, scopeId).map(({ principal }) => principal));
+  const staying = new Set(loadBoundPeople(db, scopeId).map(({ principal }) => principal));
   for (const { principal, personId, issuer, sub } of before) {
-    if (kept.has(principal)) continue;
+    if (staying.has(principal)) continue;
     keepFormer(db, { scopeId, principal, personId, untilMs: unit.now() });
     recordEvent(unit, 'member_removed', { scopeId, subject: { issuer, sub }, principal });
   }

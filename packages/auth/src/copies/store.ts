@@ -72,7 +72,7 @@ export function endWindow(db: SqlDatabase, scopeId: string, nowMs: number): void
   );
 }
 
-/** Gives a seat to a person, whoever held it before. Claim links of before open nothing. */
+/** Gives a seat to a person, and takes it from its holder. Claim links of before open nothing. */
 export function seatPerson(
   db: SqlDatabase,
   seat: { scopeId: string; principal: string; personId: string; atMs: number },

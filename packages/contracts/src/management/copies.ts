@@ -79,7 +79,7 @@ export const restoreResponse = z
   })
   .meta({ id: 'Restored' });
 
-/** What a copy holds, found by checking it as a restore does. Nothing was changed. */
+/** The contents of a copy, found by checking it as a restore does. Nothing was changed. */
 export const examinedCopy = z
   .object({
     format: exportFormat,

@@ -1,4 +1,5 @@
 /** Uploads that never became a backup leave nothing in the store (requirement C-18). */
+import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
@@ -91,4 +92,26 @@ test('an upload that was given up cannot become a backup any more', async () => 
   expect((await upload().catch((error) => error)).status).not.toBe(201);
   expect(backups.stored.size).toBe(0);
   expect(await listed()).toBe(0);
+});
+
+test.each(['copy_damaged', 'copy_foreign'])(
+  'an upload that the application finds %s is refused at once, and its bytes are deleted',
+  async (reason) => {
+    const { platform, backups, upload, listed } = await open();
+    const { fetch } = platform.fieldwork.bound;
+    platform.fieldwork.fault = (request) => {
+      if (!request.url.includes('/internal/examine-copy')) return fetch(request);
+      const refused = new PlatformError('validation_failed', 'The copy is none.', { reason });
+      return Promise.resolve(problemDocument(refused));
+    };
+    expect(await refusal(upload())).toMatchObject({ status: 400, reason });
+    expect(backups.stored.size).toBe(0);
+    expect(await listed()).toBe(0);
+  },
+);
+
+test('an application from before it could look into copies takes an upload as it is', async () => {
+  const { upload, listed } = await open();
+  expect(await upload()).toMatchObject({ status: 201 });
+  expect(await listed()).toBe(1);
 });

@@ -215,15 +215,80 @@ describe('spec C-04: a restore from a copy outside', () => {
       expect(await refusal(call('scopes.restore', { body: { from } }))).toMatchObject({ status: 400 });
   });
 
-  test('does not take a backup for an export that was brought in, nor one of another scope', async () => {
-    const { platform, scope, call, backUp } = await open();
+  test('does not take a backup for an export that was brought in', async () => {
+    const { call, backUp } = await open();
+    const from = { export: (await backUp()).id };
+    expect(await refusal(call('scopes.restore', { body: { from } }))).toMatchObject({
+      status: 404,
+      reason: 'unknown_export',
+    });
+  });
+
+  test('may be one of another scope of the tenant and the vertical, reaped or not, and no other', async () => {
+    const { platform, scope, call, setStatus, backUp } = await open();
+    platform.fieldwork.copy = 'as it was';
     const { id } = await backUp();
-    const restore = (from: object, params?: object) =>
-      refusal(call('scopes.restore', { body: { from }, ...(params ? { params } : {}) }));
-    expect(await restore({ export: id })).toMatchObject({ status: 404, reason: 'unknown_export' });
-    const other = await platform.scope(scope.tenant, 'second');
-    const params = { tenant: scope.tenant, scope: other.id };
-    expect(await restore({ backup: id }, params)).toMatchObject({ status: 404, reason: 'unknown_backup' });
+    await setStatus('archived');
+    await platform.finish(call('scopes.reap', { body: { backup: false } }));
+    const second = await platform.scope(scope.tenant, 'second');
+    const foreign = await platform.scope((await platform.tenant('umbrella')).id);
+    const restore = ({ tenant, id: into }: ScopeRecord) =>
+      call('scopes.restore', { params: { tenant, scope: into }, body: { from: { backup: id } } });
+    expect(await refusal(restore(foreign))).toMatchObject({ status: 404, reason: 'unknown_backup' });
+    platform.fieldwork.copy = 'as it became';
+    expect(await platform.finish(restore(second))).toMatchObject({ state: 'done' });
+    expect(platform.fieldwork.copy).toBe('as it was');
+    await platform.tamper((database) => database.exec("UPDATE backups SET vertical = 'invoicing'"));
+    expect(await refusal(restore(second))).toMatchObject({ status: 409, reason: 'other_vertical' });
+  });
+
+  test('goes to a scope whose database is gone, with the word that makes it, and the plan says so', async () => {
+    const { platform, call, scope, backUp } = await open();
+    const { id } = await backUp();
+    platform.fieldwork.provisioned.delete(scope.id);
+    const asked: string[] = [];
+    const { fetch } = platform.fieldwork.bound;
+    platform.fieldwork.fault = async (request) => {
+      asked.push(
+        new URL(request.url).pathname +
+          new URL(request.url).search.replace(/&?(tenantId|scopeId)=[^&]+/g, ''),
+      );
+      if (!request.url.includes('/internal/restore')) return fetch(request);
+      await request.text();
+      return Response.json({ format: 'ndjson', tables: 1, rows: 2, undo: null, setAside: 'a.damaged-b' });
+    };
+    const body = { from: { backup: id } };
+    const plan = await call('scopes.restore', { body, query: { dryRun: true } });
+    expect(plan.value).toMatchObject({ present: 'missing', copy: null, commits: null, undo: false });
+    const ended = await platform.finish(call('scopes.restore', { body }));
+    expect(ended).toMatchObject({ state: 'done', result: { setAside: 'a.damaged-b' } });
+    expect(asked.at(-1)).toMatch(/^\/internal\/restore\?.*ifMissing=make/);
+    const [, done] = await platform.adminLog({ action: 'scopes.restore' });
+    expect(done).toMatchObject({ outcome: 'done', after: { setAside: 'a.damaged-b' } });
+  });
+
+  test('is not asked to make a scope that is there', async () => {
+    const { platform, call, backUp } = await open();
+    const { id } = await backUp();
+    await platform.finish(call('scopes.restore', { body: { from: { backup: id } } }));
+    const { url } = platform.fieldwork.requests.at(-1) ?? { url: '' };
+    expect(url).toContain('/internal/restore');
+    expect(url).not.toContain('ifMissing');
+  });
+
+  test('is looked into by the plan, which refuses what the restore would', async () => {
+    const { platform, call, scope, backUp } = await open();
+    const { id } = await backUp();
+    const { fetch } = platform.fieldwork.bound;
+    const copy = { format: 'ndjson', tables: 9, rows: 70, scope: scope.id, members: 3, attachments: null };
+    let answer = () => Response.json(copy);
+    platform.fieldwork.fault = async (request) =>
+      request.url.includes('/internal/examine-copy') ? answer() : fetch(request);
+    const plan = () => call('scopes.restore', { body: { from: { backup: id } }, query: { dryRun: true } });
+    expect((await plan()).value).toMatchObject({ present: 'sound', copy, undo: true });
+    answer = () =>
+      problemDocument(new PlatformError('validation_failed', 'It is cut off.', { reason: 'copy_damaged' }));
+    expect(await refusal(plan())).toMatchObject({ status: 400, reason: 'copy_damaged' });
   });
 });
 

@@ -130,6 +130,25 @@ describe('spec C-04: provisioning', () => {
     },
   );
 
+  test('a provisioning whose tenant was suspended meanwhile is finished by the same call', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    platform.fieldwork.fault = async () => Promise.reject(new Error('the network is gone'));
+    expect(await refusal(provision(platform, tenant.id, {}, { key: 'k' }))).toMatchObject({
+      reason: 'outcome_unknown',
+    });
+    const params = { tenant: tenant.id };
+    await platform.call('tenants.set-status', { params, body: { status: 'suspended' } });
+    platform.fieldwork.fault = null;
+    const { status, value } = await provision(platform, tenant.id, {}, { key: 'k' });
+    expect({ status, value }).toMatchObject({ status: 201, value: { status: 'active' } });
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+    // A provisioning that had not begun is refused as before.
+    expect(await refusal(provision(platform, tenant.id, { slug: 'second' }))).toMatchObject({
+      reason: 'tenant_not_active',
+    });
+  });
+
   test('a provisioning that the vertical refused leaves nothing: its slug is free for something else', async () => {
     const platform = await openPlatform();
     const tenant = await platform.tenant('acme');

@@ -66,7 +66,7 @@ export async function presenceOf(
   }
 }
 
-/** What a failed question says about the scope. The failures of others are no statement about its database. */
+/** Returns the state of a scope that a failed question shows. Other failures are no statement about its database. */
 export function presenceBy(error: unknown): ScopePresence {
   if (!(error instanceof PlatformError)) return 'sound';
   if (error.reason === 'unknown_scope') return 'missing';

@@ -10,7 +10,7 @@ import { z } from 'zod';
 /** A member in a copy. */
 export interface CopiedMember {
   readonly principal: string;
-  /** Who the person is, by the issuer's word. */
+  /** The person, by the issuer's word. */
   readonly issuer: string;
   readonly sub: string;
   readonly sinceMs: number;

@@ -1,0 +1,161 @@
+/** Scopes whose database is damaged or gone, and copies of other scopes: what is admitted, and what comes along. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
+import { makeKeyring } from '@freehold/store';
+import { expect, onTestFinished, test } from 'vitest';
+import { makeNodeBlobStore, openNodeEngine } from '../../engine-node/src/index.ts';
+import { libraryUnit } from '../../testkit/src/scope-contract/index.ts';
+import {
+  type CopiedMember,
+  makeScopeHost,
+  makeUnitVault,
+  makeVaultUnit,
+  type ScopePeople,
+} from '../src/index.ts';
+
+const tenantId = 'tnt_01j00000000000000000000001' as TenantId;
+const ref = { tenantId, scopeId: 'scp_01j00000000000000000000001' as ScopeId };
+const other = { tenantId, scopeId: 'scp_01j00000000000000000000002' as ScopeId };
+const librarian = 'prn_01j00000000000000000000001' as PrincipalId;
+const vaultUnit = makeVaultUnit(makeKeyring(['the sealing key of these tests, long enough']));
+
+const MEMBERS: CopiedMember[] = [
+  { principal: librarian, issuer: 'https://id.example', sub: 'ada', sinceMs: 1, owner: true },
+];
+
+function newPlace(): string {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-lost-scopes-'));
+  onTestFinished(() => rmSync(dataDirectory, { recursive: true, force: true }));
+  return dataDirectory;
+}
+
+/** One process of the platform, and what it asked of the identity directory. */
+function startOn(dataDirectory: string, people: Partial<ScopePeople> = {}) {
+  const asked: unknown[] = [];
+  const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
+  onTestFinished(() => engine.close());
+  const host = makeScopeHost({
+    engine,
+    unit: libraryUnit,
+    vault: makeUnitVault((tenant) => engine.unit(vaultUnit, tenant, { create: true })),
+    blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now: Date.now }),
+    people: {
+      members: async () => MEMBERS,
+      closeWindow: async ({ scopeId }) => void asked.push(['closeWindow', scopeId]),
+      moveIn: async ({ scopeId }, copy) => {
+        asked.push(['moveIn', scopeId, copy]);
+        return copy.copied?.length ?? 0;
+      },
+      ...people,
+    },
+  });
+  const add = async (title: string): Promise<void> => {
+    await host.operations(ref.scopeId, librarian).invoke({ operation: 'book/add', input: { title } });
+  };
+  const books = async () =>
+    (await host.introspectScopeTables(ref)).find(({ name }) => name === 'books')?.rows;
+  return { engine, host, asked, add, books };
+}
+
+const bytesOf = (body: ReadableStream<Uint8Array>) =>
+  new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();
+const bodyOf = (bytes: ArrayBuffer) => new Blob([bytes]).stream();
+const databaseOf = (dataDirectory: string) => join(dataDirectory, libraryUnit.kind, `${ref.scopeId}.sqlite`);
+
+/** A scope with one book, its copy, and another book since; closed. */
+async function closedScope() {
+  const dataDirectory = newPlace();
+  const { engine, host, add } = startOn(dataDirectory);
+  await host.provisionScopeLocal({ ...ref, name: 'City library' });
+  await host.scope(ref.scopeId).assignRole({ principal: librarian, role: 'librarian', by: 'platform' });
+  await add('in the copy');
+  const copy = await bytesOf((await host.exportScopeLocal({ ...ref, format: 'ndjson' })).body);
+  await add('since');
+  await engine.close();
+  return { dataDirectory, copy };
+}
+
+const asNdjson = { ...ref, format: 'ndjson' } as const;
+
+test('a damaged scope is restored, and its members stay as they are', async () => {
+  const { dataDirectory, copy } = await closedScope();
+  writeFileSync(databaseOf(dataDirectory), Buffer.alloc(9_000, 'x'));
+  const { host, asked, books } = startOn(dataDirectory);
+  await expect(host.scope(ref.scopeId).identify({})).rejects.toMatchObject({ reason: 'unit_unreadable' });
+  expect(await host.examineCopyLocal(asNdjson, bodyOf(copy))).toMatchObject({
+    scope: ref.scopeId,
+    members: 1,
+    attachments: { files: 0, missing: 0 },
+  });
+  const restored = await host.restoreScopeLocal(asNdjson, bodyOf(copy));
+  expect(restored.setAside).toMatch(/\.damaged-/);
+  expect(restored).not.toHaveProperty('members');
+  expect(await books()).toBe(1);
+  expect(asked).toEqual([]);
+});
+
+test('a scope that is damaged within is restored although its keys cannot be told of', async () => {
+  const { dataDirectory, copy } = await closedScope();
+  const path = databaseOf(dataDirectory);
+  const bytes = readFileSync(path);
+  // All pages but the schema's.
+  bytes.fill(0xee, 16 * 4_096);
+  writeFileSync(path, bytes);
+  const { host, books } = startOn(dataDirectory);
+  await host.restoreScopeLocal(asNdjson, bodyOf(copy));
+  expect(await books()).toBe(1);
+});
+
+test('a scope that is gone is made again by the word of the platform, and by a copy of its own alone', async () => {
+  const { dataDirectory, copy } = await closedScope();
+  rmSync(databaseOf(dataDirectory));
+  const { host, books } = startOn(dataDirectory);
+  const unknown = { code: 'not_found', reason: 'unknown_scope' };
+  await expect(host.restoreScopeLocal(asNdjson, bodyOf(copy))).rejects.toMatchObject(unknown);
+  const inOther = { ...other, format: 'ndjson', ifMissing: 'make' } as const;
+  await expect(host.restoreScopeLocal(inOther, bodyOf(copy))).rejects.toMatchObject(unknown);
+  await host.restoreScopeLocal({ ...asNdjson, ifMissing: 'make' }, bodyOf(copy));
+  expect(await books()).toBe(1);
+  // The word is no way into the scope of another tenant.
+  const foreign = {
+    ...asNdjson,
+    tenantId: 'tnt_01j00000000000000000000002' as TenantId,
+    ifMissing: 'make',
+  } as const;
+  await expect(host.restoreScopeLocal(foreign, bodyOf(copy))).rejects.toMatchObject(unknown);
+});
+
+test('another scope’s copy closes the window of the seat first, and brings its members', async () => {
+  const { dataDirectory, copy } = await closedScope();
+  const { host, asked } = startOn(dataDirectory);
+  await host.provisionScopeLocal({ ...other, name: 'Branch' });
+  const restored = await host.restoreScopeLocal({ ...other, format: 'ndjson' }, bodyOf(copy));
+  expect(restored).toMatchObject({ members: 1, attachments: { copied: 0, missing: 0 } });
+  expect(asked).toEqual([
+    ['closeWindow', other.scopeId],
+    ['moveIn', other.scopeId, { from: ref.scopeId, copied: MEMBERS }],
+  ]);
+});
+
+test('a window that cannot be closed keeps the other scope’s data out', async () => {
+  const { dataDirectory, copy } = await closedScope();
+  const { host } = startOn(dataDirectory, {
+    closeWindow: () => Promise.reject(new PlatformError('unavailable', 'The identity directory is away.')),
+  });
+  await host.provisionScopeLocal({ ...other, name: 'Branch' });
+  const into = host.restoreScopeLocal({ ...other, format: 'ndjson' }, bodyOf(copy));
+  await expect(into).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await host.scope(other.scopeId).identify({})).toMatchObject({ name: 'Branch' });
+});
+
+test('a damaged identity directory keeps no scope from being copied: the members noted last go along', async () => {
+  const { dataDirectory } = await closedScope();
+  const { host } = startOn(dataDirectory, {
+    members: () =>
+      Promise.reject(new PlatformError('unavailable', 'Unreadable.', { reason: 'unit_unreadable' })),
+  });
+  const copy = await bytesOf((await host.exportScopeLocal({ ...ref, format: 'ndjson' })).body);
+  expect(await host.examineCopyLocal(asNdjson, bodyOf(copy))).toMatchObject({ members: 1 });
+});
