@@ -481,4 +481,13 @@ export const AUTH: readonly Mutant[] = [
     replace: '"frame-ancestors *",',
     killer: inNode(`${src}/directory-provider/pages-served.test.ts`, 'nothing runs but our script'),
   },
+  {
+    id: 'auth-removed-member-comes-with-a-copy',
+    requirement: 'A-34',
+    claim: 'A person who was removed comes back with a copy in another scope.',
+    file: 'packages/auth/src/copies/operations.ts',
+    find: 'if (!loadSeat(db, from)) return copied;',
+    replace: 'if (copied || !loadSeat(db, from)) return copied;',
+    killer: inNode('packages/auth/src/copies/operations.test.ts', 'who were removed since stay outside'),
+  },
 ];

@@ -693,4 +693,16 @@ export const DIRECTORY: readonly Mutant[] = [
     replace: 'if (parsed.success || parsed.error) return parsed.data as never;',
     killer: inNode(`${src}/scope-data/reads.test.ts`, 'a co-located host that breaks its contract'),
   },
+  {
+    id: 'directory-backup-of-another-tenant',
+    requirement: 'C-04',
+    claim: 'A scope is restored from a backup of another tenant.',
+    file: 'packages/directory/src/backups/store.ts',
+    find: "if (backup?.kind === 'scope' && backup.tenant === tenant) return backup;",
+    replace: "if (backup?.kind === 'scope') return backup;",
+    killer: inNode(
+      'packages/directory/src/scopes/lifecycle.test.ts',
+      'may be one of another scope of the tenant',
+    ),
+  },
 ];

@@ -260,4 +260,22 @@ export const ENGINE_NODE: readonly Mutant[] = [
     replace: 'token = page.nextToken && null;',
     killer: inNode(`${s3}/test/s3-archive.test.ts`, 'lists in pages'),
   },
+  {
+    id: 'engine-node-new-database-put-aside',
+    requirement: 'C-04',
+    claim: 'A restore that a crash interrupted puts the restored database aside at the next start.',
+    file: 'packages/engine-node/src/units/swap.ts',
+    find: "if (intent.aside !== undefined && existsSync(pathOf(files, 'sqlite'))) putAside",
+    replace: 'if (intent.aside !== undefined) putAside',
+    killer: inNode('packages/engine-node/test/lost-units.test.ts', 'after a crash at step'),
+  },
+  {
+    id: 'engine-node-aside-outlives-its-unit',
+    requirement: 'C-04',
+    claim: 'A database that was put aside outlives the removal of its unit.',
+    file: 'packages/engine-node/src/units/swap.ts',
+    find: 'files.snapshots, ...asideFiles(files)]',
+    replace: 'files.snapshots]',
+    killer: inNode('packages/engine-node/test/lost-units.test.ts', 'what was put aside goes with its unit'),
+  },
 ];

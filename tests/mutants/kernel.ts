@@ -450,4 +450,22 @@ export const KERNEL: readonly Mutant[] = [
     replace: 'if (!more) unit',
     killer: inNode(`${test}/sealing.test.ts`, 'whose vault is gone, goes on with what is not sealed'),
   },
+  {
+    id: 'kernel-missing-scope-made-by-any-copy',
+    requirement: 'C-04',
+    claim: 'A copy of one scope makes another that never was.',
+    file: `${src}/admit-copy.ts`,
+    find: "if (presence === 'missing' && sourceOf(found, ref) !== null) throw unknownScope();",
+    replace: '',
+    killer: inNode(`${test}/lost-scopes.test.ts`, 'a scope that is gone is made again'),
+  },
+  {
+    id: 'kernel-window-open-over-copied-data',
+    requirement: 'A-29',
+    claim: 'The first person to sign in gets the data of another scope.',
+    file: `${src}/admit-copy.ts`,
+    find: 'if (from !== null) await people?.closeWindow(ref);',
+    replace: '',
+    killer: inNode(`${test}/lost-scopes.test.ts`, 'another scope’s copy closes the window'),
+  },
 ];

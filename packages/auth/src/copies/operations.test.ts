@@ -104,7 +104,7 @@ describe('where nobody knows the members of a copy', () => {
     expect(await inOther(dan)).toBe(owner);
   });
 
-  test('a seat that is open is closed: the first person who signs in is nobody', async () => {
+  test('a seat that is open is closed: the first person who signs in is no member', async () => {
     const { directory, into, inOther } = await open();
     await directory.forgetScope({ scopeId: SCOPE });
     await directory.moveMembersIn({ ...into, copied: null });
