@@ -483,7 +483,7 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: 'auth-removed-member-comes-with-a-copy',
-    requirement: 'A-34',
+    requirement: null,
     claim: 'A person who was removed comes back with a copy in another scope.',
     file: 'packages/auth/src/copies/operations.ts',
     find: 'if (!loadSeat(db, from)) return copied;',

@@ -262,7 +262,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
   },
   {
     id: 'engine-node-new-database-put-aside',
-    requirement: 'C-04',
+    requirement: null,
     claim: 'A restore that a crash interrupted puts the restored database aside at the next start.',
     file: 'packages/engine-node/src/units/swap.ts',
     find: "if (intent.aside !== undefined && existsSync(pathOf(files, 'sqlite'))) putAside",
@@ -271,7 +271,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
   },
   {
     id: 'engine-node-aside-outlives-its-unit',
-    requirement: 'C-04',
+    requirement: null,
     claim: 'A database that was put aside outlives the removal of its unit.',
     file: 'packages/engine-node/src/units/swap.ts',
     find: 'files.snapshots, ...asideFiles(files)]',

@@ -452,7 +452,7 @@ export const KERNEL: readonly Mutant[] = [
   },
   {
     id: 'kernel-missing-scope-made-by-any-copy',
-    requirement: 'C-04',
+    requirement: null,
     claim: 'A copy of one scope makes another that never was.',
     file: `${src}/admit-copy.ts`,
     find: "if (presence === 'missing' && sourceOf(found, ref) !== null) throw unknownScope();",
@@ -461,7 +461,7 @@ export const KERNEL: readonly Mutant[] = [
   },
   {
     id: 'kernel-window-open-over-copied-data',
-    requirement: 'A-29',
+    requirement: null,
     claim: 'The first person to sign in gets the data of another scope.',
     file: `${src}/admit-copy.ts`,
     find: 'if (from !== null) await people?.closeWindow(ref);',

@@ -230,7 +230,9 @@ describe('a plan', () => {
     expect(await contentsOf(platform)).toBe(before);
     const asked = platform.fieldwork.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`);
     // A query is a POST that reads.
-    expect(new Set(asked)).toEqual(new Set(['GET /internal/bookmarks', 'POST /internal/query']));
+    expect(new Set(asked)).toEqual(
+      new Set(['GET /internal/bookmarks', 'POST /internal/examine-copy', 'POST /internal/query']),
+    );
     // The key was not used up: the call itself may come with it.
     const [name, parts] = CALLS[1] as (typeof CALLS)[number];
     expect(await platform.call(name, { ...parts(world), key: `plan-${name}` })).toMatchObject({

@@ -88,5 +88,7 @@ function requireExamination(host: VerticalScopeHost & Partial<ScopeExamination>)
 /** A vertical from before the route answers that its contract has none. */
 function isUnable(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;
-  return error.reason === 'host_cannot' || (error.code === 'not_found' && error.reason === undefined);
+  // The format that its engine cannot restore is a refusal.
+  if (error.code === 'unsupported') return error.reason !== 'engine_cannot';
+  return error.code === 'not_found' && error.reason === undefined;
 }

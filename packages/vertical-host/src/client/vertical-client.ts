@@ -9,6 +9,7 @@ import {
   type ManagementRoute,
   PlatformError,
   MANAGEMENT_ROUTES as ROUTES,
+  type restoreQuery,
   type ScopeErasure,
   type ScopeExamination,
   type ScopeRetries,
@@ -87,6 +88,25 @@ export function makeVerticalClient(options: VerticalClientOptions): VerticalClie
   ): Promise<z.output<R['response']>> =>
     exchange.ask({ route, fields, silenceMs: silenceMs(route), ...(content ? { content } : {}) });
 
+  const sendCopy = async <R extends typeof ROUTES.restore | typeof ROUTES.examineCopy>(
+    route: R,
+    { tenantId, scopeId, format, ifMissing }: z.infer<typeof restoreQuery>,
+    body: ReadableStream<Uint8Array>,
+  ): Promise<z.output<R['response']>> => {
+    try {
+      // A copy can be large: a missing scope should be found before the copy is sent.
+      if (ifMissing === undefined) await ask(ROUTES.migrations, { tenantId, scopeId });
+    } catch (error) {
+      // A damaged scope is there, and a restore is its way back.
+      if (!(error instanceof PlatformError) || error.reason !== 'unit_unreadable') {
+        body.cancel(error).catch(() => undefined);
+        throw error;
+      }
+    }
+    const content = { mediaType: EXPORT_MEDIA_TYPES[format], body };
+    return ask(route, { tenantId, scopeId, format, ifMissing } as z.output<R['request']>, content);
+  };
+
   return {
     provisionScopeLocal: async ({ tenantId, scopeId, name }) =>
       (await ask(ROUTES.provision, { tenantId, scopeId, name })).status,
@@ -131,26 +151,8 @@ export function makeVerticalClient(options: VerticalClientOptions): VerticalClie
       });
       return { ...head, body };
     },
-    restoreScopeLocal: async ({ tenantId, scopeId, format, ifMissing }, body) => {
-      try {
-        // A copy can be large: a missing scope should be found before the copy is sent.
-        if (ifMissing === undefined) await ask(ROUTES.migrations, { tenantId, scopeId });
-      } catch (error) {
-        // A damaged scope is there, and a restore is its way back.
-        if (!(error instanceof PlatformError) || error.reason !== 'unit_unreadable') {
-          body.cancel(error).catch(() => undefined);
-          throw error;
-        }
-      }
-      const content = { mediaType: EXPORT_MEDIA_TYPES[format], body };
-      return ask(ROUTES.restore, { tenantId, scopeId, format, ifMissing }, content);
-    },
-    examineCopyLocal: ({ tenantId, scopeId, format, ifMissing }, body) =>
-      ask(
-        ROUTES.examineCopy,
-        { tenantId, scopeId, format, ifMissing },
-        { mediaType: EXPORT_MEDIA_TYPES[format], body },
-      ),
+    restoreScopeLocal: (query, body) => sendCopy(ROUTES.restore, query, body),
+    examineCopyLocal: (query, body) => sendCopy(ROUTES.examineCopy, query, body),
     snapshotScopeLocal: (request) => ask(ROUTES.snapshot, request),
     deleteScopeLocal: async ({ tenantId, scopeId }) =>
       void (await ask(ROUTES.deleteScope, { tenantId, scopeId })),
