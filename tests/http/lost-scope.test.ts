@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ScopeId, TenantId } from '@freehold/contracts';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller, throughCaller } from '../support/http.ts';
@@ -56,16 +57,24 @@ async function finished(id: string): Promise<{ state: string; result?: unknown; 
   return client.operations.get({ params: { operation: id as never }, query: { wait: '30s' } });
 }
 
-const inDemo = () => ({ tenant: opened.scope.tenantId as never, scope: opened.scope.scopeId as never });
+interface Place {
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
+}
 
-async function restore(params: ReturnType<typeof inDemo>): Promise<Record<string, unknown>> {
+const inDemo = (): Place => ({
+  tenant: opened.scope.tenantId as TenantId,
+  scope: opened.scope.scopeId as ScopeId,
+});
+
+async function restore(params: Place): Promise<Record<string, unknown>> {
   const body = { from: { backup: made.backup as never } };
   const ended = await finished((await client.scopes.restore({ params, body })).id);
   expect(ended.state, JSON.stringify(ended.problem)).toBe('done');
   return ended.result as Record<string, unknown>;
 }
 
-const dryRun = (params: ReturnType<typeof inDemo>) =>
+const dryRun = (params: Place) =>
   client.scopes.restore({
     params,
     query: { dryRun: true },
@@ -148,7 +157,7 @@ test('C-04, C-19: into a new scope come the members, the owner, the attachment a
     body: { slug: 'copied', name: 'Copied', vertical: 'fieldwork' },
   });
   await client.hostnames.bind({ body: { hostname: COPY_HOST, tenant: tenant as never, scope } });
-  const params = { tenant: tenant as never, scope };
+  const params = { tenant: tenant as TenantId, scope };
   expect(await client.ownerSeat.get({ params })).toMatchObject({ reason: 'window_open' });
   expect(await restore(params)).toMatchObject({ members: 2, attachments: { copied: 1, missing: 0 } });
 
@@ -183,7 +192,7 @@ test('C-04, C-19: a backup of a scope that was reaped comes back with its member
     body: { slug: 'again', name: 'Again', vertical: 'fieldwork' },
   });
   // The files of a reaped scope are gone for good: the result says so.
-  expect(await restore({ tenant, scope: scope as never })).toMatchObject({
+  expect(await restore({ tenant, scope })).toMatchObject({
     attachments: { copied: 0, missing: 1 },
     members: 3,
   });

@@ -62,6 +62,10 @@ describe('members of a copy', () => {
     await directory.removeMember({ scopeId: SCOPE, principal: principals.cleo, by: principals.ada });
     expect(await directory.moveMembersIn({ ...into, copied })).toMatchObject({ members: 2 });
     expect(await inOther(cleo)).toBeNull();
+    // The copy has her roles, which are taken like those of any removed member.
+    expect(await directory.leftoverRoles({ scopeId: OTHER_SCOPE })).toEqual([
+      { principal: principals.cleo, role: null },
+    ]);
     const named = await directory.namePrincipals({ scopeId: OTHER_SCOPE, principals: [principals.cleo] });
     expect(named.items).toMatchObject([{ name: 'cleo', state: 'removed' }]);
   });

@@ -9,6 +9,7 @@
 import type { PrincipalId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
+import { deleteLeftoverRole, saveLeftoverRole } from '../invites/store.ts';
 import { requireSubject } from '../lib/subject.ts';
 import { savePerson } from '../people/person.ts';
 import { saveBinding } from '../people/store.ts';
@@ -82,6 +83,7 @@ export function makeCopyOperations(unit: UnitContext) {
         holder,
       });
       copyFormerMembers(db, { from, to: scopeId });
+      settleLeftovers(unit, scopeId, { coming, copied: copied ?? [] });
       if (owner) takeSeatOver(unit, scopeId, owner);
       const members = loadBoundPeople(db, scopeId).length;
       recordEvent(unit, 'members_moved_in', { scopeId, detail: { from, members: String(members) } });
@@ -134,6 +136,18 @@ function replaceMembers(
     keepFormer(db, { scopeId, principal, personId, untilMs: unit.now() });
     recordEvent(unit, 'member_removed', { scopeId, subject: { issuer, sub }, principal });
   }
+}
+
+/** The copy has roles of members who stay outside: they are taken like those of a removed member. */
+function settleLeftovers(
+  { db }: UnitContext,
+  scopeId: string,
+  { coming, copied }: { readonly coming: readonly MemberInCopy[]; readonly copied: readonly MemberInCopy[] },
+): void {
+  const members = new Set(coming.map(({ principal }) => principal));
+  for (const principal of members) deleteLeftoverRole(db, { scopeId, principal });
+  for (const { principal } of copied)
+    if (!members.has(principal)) saveLeftoverRole(db, { scopeId, principal, role: null });
 }
 
 /** A copy says nothing newer about a person than their own next sign-in. */
