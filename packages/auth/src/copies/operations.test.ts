@@ -99,8 +99,8 @@ describe('members of a copy', () => {
   });
 });
 
-describe('where nobody knows the members of a copy', () => {
-  test('the scope keeps its owner', async () => {
+describe('a copy whose members are unknown here', () => {
+  test('leaves the scope its owner', async () => {
     const { directory, into, inOther } = await open();
     const owner = await inOther(dan);
     await directory.forgetScope({ scopeId: SCOPE });
