@@ -110,7 +110,9 @@ test('a scope that is damaged within is restored although its keys cannot be tol
 
 test('a scope that is gone is made again by the word of the platform, and by a copy of its own alone', async () => {
   const { dataDirectory, copy } = await closedScope();
+  // With its history: a database that is gone beside it would be a damaged one.
   rmSync(databaseOf(dataDirectory));
+  rmSync(databaseOf(dataDirectory).replace(/sqlite$/, 'history'), { recursive: true });
   const { host, books } = startOn(dataDirectory);
   const unknown = { code: 'not_found', reason: 'unknown_scope' };
   await expect(host.restoreScopeLocal(asNdjson, bodyOf(copy))).rejects.toMatchObject(unknown);

@@ -98,11 +98,11 @@ test.each(['copy_damaged', 'copy_foreign'])(
   'an upload that the application finds %s is refused at once, and its bytes are deleted',
   async (reason) => {
     const { platform, backups, upload, listed } = await open();
-    const { fetch } = platform.fieldwork.bound;
-    platform.fieldwork.fault = (request) => {
-      if (!request.url.includes('/internal/examine-copy')) return fetch(request);
+    platform.fieldwork.fault = async (request) => {
+      if (!request.url.includes('/internal/examine-copy'))
+        return Response.json({ items: [], nextCursor: null, current: null, earliest: null });
       const refused = new PlatformError('validation_failed', 'The copy is none.', { reason });
-      return Promise.resolve(problemDocument(refused));
+      return problemDocument(refused);
     };
     expect(await refusal(upload())).toMatchObject({ status: 400, reason });
     expect(backups.stored.size).toBe(0);
