@@ -128,13 +128,27 @@ async function bringFiles(
 ): Promise<NonNullable<Restored['attachments']>> {
   const counts = { copied: 0, missing: 0 };
   for (const digest of await missingFiles(files, blobs(ref.scopeId))) {
-    const body = from === null ? null : await blobs(from).open(digest);
-    if (body) {
-      await blobs(ref.scopeId).put(body, { bytesMax, bytes: undefined, digest });
-      counts.copied += 1;
-    } else counts.missing += 1;
+    const isCopied = from !== null && (await copyFile(digest, { blobs, from, ref, bytesMax }));
+    counts[isCopied ? 'copied' : 'missing'] += 1;
   }
   return counts;
+}
+
+/** Returns whether the file could be copied. A damaged one must not keep everything else from being restored. */
+async function copyFile(
+  digest: string,
+  { blobs, from, ref, bytesMax }: FilePlaces & { readonly from: ScopeId; readonly bytesMax: number },
+): Promise<boolean> {
+  try {
+    const body = await blobs(from).open(digest);
+    if (!body) return false;
+    await blobs(ref.scopeId).put(body, { bytesMax, bytes: undefined, digest });
+    return true;
+  } catch (error) {
+    if (error instanceof PlatformError && /^(blob_damaged|digest_mismatch)$/.test(error.reason ?? ''))
+      return false;
+    throw error;
+  }
 }
 
 /** Counts the files that a restore would find nowhere. */
