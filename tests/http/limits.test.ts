@@ -1,5 +1,5 @@
 /** Limits of a plan through the whole platform: a tenant that uses up its own waits, and its public form does not. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
@@ -12,13 +12,14 @@ const caller = new Caller();
 const limits = join(tmpdir(), `freehold-limits-${process.pid}.json`);
 
 beforeAll(async () => {
-  const plans = { small: { requests: { scope: 30 } } };
+  const plans = { small: { requests: { scope: 30 }, bytes: { scope: 1 } } };
   writeFileSync(limits, JSON.stringify({ default: {}, plans }));
   platform = await openEmbeddedPlatform({ FREEHOLD_LIMITS_FILE: limits });
 }, 60_000);
 afterAll(async () => {
   caller[Symbol.dispose]();
   await platform?.[Symbol.asyncDispose]();
+  rmSync(limits, { force: true });
 });
 
 test('a scope beyond the limit of its plan is asked to wait; its public form, the control plane and health are not', async () => {
@@ -28,10 +29,14 @@ test('a scope beyond the limit of its plan is asked to wait; its public form, th
     params: { tenant: scope.tenantId, key: 'platform' },
     body: { plan: 'small' },
   });
-  // The plan is read after the first request, and looked for a second later.
+  const write = () => caller.ask(`${app}/api/customers`, { json: {} });
+  // The plan and the size are read after the first request, and looked for a second later.
   await expect
-    .poll(async () => (await caller.ask(`${app}/api/me`)).status, { timeout: 10_000, interval: 20 })
-    .toBe(429);
+    .poll(async () => (await write()).json<{ reason?: string }>().reason, { timeout: 10_000, interval: 250 })
+    .toBe('too_many_bytes');
+  // Reading goes on, until there are too many requests.
+  expect((await caller.ask(`${app}/api/me`)).status).toBe(200);
+  for (let i = 0; i < 30; i += 1) await caller.ask(`${app}/api/me`);
   const refused = await caller.ask(`${app}/api/me`);
   expect(refused.json()).toMatchObject({ code: 'rate_limited', reason: 'too_many_requests' });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -44,6 +49,8 @@ test('a scope beyond the limit of its plan is asked to wait; its public form, th
   await expect
     .poll(async () => (await client.opsFailures.list({ query: {} })).items.map(({ operation }) => operation))
     .toContain('limits.refuse');
+  // The one incident is the notice: plan and size could be read.
+  expect(platform.incidents).toEqual([[expect.objectContaining({ key: 'limits' }), expect.any(Error)]]);
   const issues = await client.issues.list({ query: {} });
   expect(JSON.stringify(issues)).toContain('were refused within a minute by the limit of requests');
 });
