@@ -158,8 +158,10 @@ function startProcess({ script, heapMax, limits }: ProcessPoolOptions): ChildPro
     '--disable-warning=ExperimentalWarning',
     fileURLToPath(script),
   ];
-  // The child gets no environment: it holds secrets that a child has no use for.
-  const how = { env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' } as const;
+  // The child gets no more of the environment: it holds secrets that a child has no use for.
+  const { NODE_COMPILE_CACHE } = process.env;
+  const env = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+  const how = { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' } as const;
   if (!limits || process.platform === 'win32')
     return spawn(process.execPath, args, { ...how, stdio: [...how.stdio] });
   const { dataKiB, cpuSeconds, fileBlocks } = limits;
