@@ -63,6 +63,10 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   ownerRecovery: () => ({
     fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 17.', recover: true },
   }),
+  ownerReplacement: () => ({
+    fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 18.', replace: true },
+  }),
+  ownerRecoveryEnd: () => ({ fields: { by: 'ada', why: 'Ticket 19.' } }),
   migrations: () => ({}),
   tables: () => ({}),
   table: () => ({ fields: { table: 'customers', limit: 5 } }),
@@ -111,6 +115,9 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
 /** The input of the calls that must not succeed. */
 const IN_VAIN: Readonly<Partial<Record<RouteName, Ask>>> = {
   ownerClaim: { fields: { origin: 'http://acme.localhost' } },
+  ownerReplacement: {
+    fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 18.', replace: true },
+  },
   ownerRecovery: {
     fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 17.', recover: true },
   },

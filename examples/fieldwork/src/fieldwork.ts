@@ -114,6 +114,8 @@ function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {
     provider: async (c) => (await services.signIn(c)).provider,
     assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),
     revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
+    endScopeRoles: (c, { principal }) =>
+      scopeOf(services, c).setRoles({ principal, roles: [], by: 'platform' }),
     origin: (c) => requireNode(c).origin,
     emailMatch: 'verified',
   });

@@ -90,3 +90,100 @@ describe('spec A-34: the invites of a member who lost the right to make them', (
     }
   });
 });
+
+describe('the owner seat', () => {
+  const me = async (visitor: Visitor) => (await visitor.get<{ principal: string }>('/api/me')).principal;
+  const seat = async () => {
+    const { tenant, scope: scopeId } = fixture.pipes;
+    return fixture.engine.unit(fixture.fieldwork.units.identity, tenant).ownerSeat({ scopeId });
+  };
+  const operator = async (path: string, more: object) => {
+    const { tenant: tenantId, scope: scopeId } = fixture.pipes;
+    const body = { tenantId, scopeId, by: 'operator', why: 'Ticket 18.', ...more };
+    return fixture.platform('POST', `/internal/${path}`, body);
+  };
+  const linkOf = async (path: string, more: object) => {
+    const response = await operator(path, { origin: fixture.pipes.origin, ...more });
+    expect(response.status).toBe(201);
+    const answer = (await response.json()) as { url: string; notice?: string };
+    return { ...answer, token: new URL(answer.url).searchParams.get('invite') };
+  };
+
+  test('spec A-29: is handed over by its holder alone, and stays claimed', async () => {
+    const before = await seat();
+    const adas = await me(ada);
+    const { member: ben, principal: bens } = await joinTeam(fixture, ada, fixture.pipes, 'ben', 'owner');
+    const { principal: jos } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
+    expect(await ben.refused('POST', `/api/members/${jos}/make-owner`, {})).toMatchObject({
+      status: 403,
+      reason: 'not_seat_holder',
+    });
+    for (let i = 0; i < 2; i++) await ada.post(`/api/members/${bens}/make-owner`);
+    expect(await seat()).toEqual(before);
+    expect(await ada.refused('POST', `/api/members/${bens}/remove`, {})).toMatchObject({
+      reason: 'owner_seat_held',
+    });
+    const { items } = await ben.get<{ items: { owner: boolean; principal: string }[] }>('/api/members');
+    expect(items.filter(({ owner }) => owner).map(({ principal }) => principal)).toEqual([bens]);
+    // The new holder decides about the former one.
+    await ben.post(`/api/members/${adas}/remove`);
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'stranger' });
+    expect(
+      (await operator('owner-claim', { origin: fixture.pipes.origin, by: undefined, why: undefined })).status,
+    ).toBe(409);
+  });
+
+  test('spec A-29: is taken from its holder by the operator’s replacement, with a notice, and never opened', async () => {
+    const mails: { to: string; text: string }[] = [];
+    await fixture[Symbol.asyncDispose]();
+    fixture = await openFixture({ mailer: { send: async (mail) => void mails.push(mail) } });
+    ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
+    const adas = await me(ada);
+    const before = await seat();
+    const { principal: waiting } = await inviteBy(ada, 'owner');
+    const { token, notice } = await linkOf('owner-replacement', { replace: true });
+    expect(notice).toBe('mail');
+    expect(mails).toMatchObject([{ to: 'ada@example.org', text: expect.stringContaining('Ticket 18.') }]);
+    const { principal: bens } = await joinTeam(fixture, ada, fixture.pipes, 'ben', 'owner');
+    expect(await ada.refused('POST', `/api/members/${bens}/make-owner`, {})).toMatchObject({
+      reason: 'replacement_waits',
+    });
+    const kim = await fixture.signedIn(fixture.pipes, 'kim', 'Kim');
+    const { principal: kims } = await kim.post<{ principal: string }>('/api/accept-invite', { token });
+    expect(await seat()).toEqual(before);
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'stranger' });
+    const { permissions } = await scope().holdings({ principal: adas as never });
+    expect(permissions).toEqual([]);
+    ada = kim;
+    expect((await invitesNow()).get(waiting)).toBe('revoked');
+    const { items } = await kim.get<{ items: { owner: boolean; principal: string }[] }>('/api/members');
+    expect(items.filter(({ owner }) => owner).map(({ principal }) => principal)).toEqual([kims]);
+    const late = await fixture.signedIn(fixture.pipes, 'late');
+    expect(await late.get('/api/me')).toMatchObject({ status: 'stranger', seat: { state: 'claimed' } });
+    const events = await kim.get<{ items: { type: string }[] }>('/api/identity-events?kind=team');
+    const types = events.items.map(({ type }) => type);
+    for (const type of ['owner_replacement_made', 'owner_replaced', 'member_removed'])
+      expect(types).toContain(type);
+  });
+
+  test.each([
+    ['owner-recovery', { recover: true }],
+    ['owner-replacement', { replace: true }],
+  ])('a link of %s is ended by the operator, and by no member', async (path, more) => {
+    const { token } = await linkOf(path, more);
+    const [principal] = [...(await invitesNow()).keys()];
+    expect(await ada.refused('POST', `/api/invites/${principal}/revoke`)).toMatchObject({
+      status: 403,
+      reason: 'recovery_of_operator',
+    });
+    expect((await invitesNow()).get(`${principal}`)).toBe('pending owner');
+    for (const ended of [true, false])
+      expect(await (await operator('owner-recovery/end', {})).json()).toEqual({ ended });
+    expect((await invitesNow()).get(`${principal}`)).toBe('revoked');
+    const kim = await fixture.signedIn(fixture.pipes, 'kim');
+    expect(await kim.refused('POST', '/api/accept-invite', { token })).toMatchObject({
+      reason: 'invite_revoked',
+    });
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'member' });
+  });
+});

@@ -58,7 +58,12 @@ export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 export { type RecognisedCaller, type RecognitionOptions, recogniseCaller } from './recognise-caller.ts';
 export type { OwnerClaim, OwnerClaimLink, PendingOwner } from './seats/operations.ts';
-export type { OwnerRecovery, OwnerRecoveryInput } from './seats/recovery.ts';
+export type {
+  OwnerRecovery,
+  OwnerRecoveryInput,
+  OwnerReplacement,
+  OwnerReplacementInput,
+} from './seats/recovery.ts';
 export { AuthConfigError } from './select-provider.ts';
 export { clientLabel } from './sessions/client-label.ts';
 export type { ListedSession, SignInInput } from './sessions/operations.ts';

@@ -22,6 +22,7 @@ const WALKED = UNSAFE.filter(takesIdempotencyKey);
 const SHOWN_ONCE = [
   'owner-claim.mint',
   'owner-recovery.mint',
+  'owner-replacement.mint',
   'push-tokens.create',
   'push-tokens.rotate',
   'service-tokens.create',
@@ -37,6 +38,7 @@ const NO_LOCATION: Readonly<Record<string, string>> = {
   'imports.create': 'read in the list of the scope’s backups',
   'owner-claim.mint': 'a link, which is shown this once',
   'owner-recovery.mint': 'a link, which is shown this once',
+  'owner-replacement.mint': 'a link, which is shown this once',
   'verticals.deploy': 'made below the address of the vertical’s versions, which says where it is by its id',
   'hostnames.bind': 'read in the list of host names',
   'push-tokens.create': 'read in the list of tokens',

@@ -48,7 +48,13 @@ import {
   observabilityTenantMetricsSeries,
 } from './observability/observability.ts';
 import { opsFailuresList, sweepRunsList } from './operations-log/operations.ts';
-import { ownerClaimMint, ownerRecoveryMint, ownerSeatGet } from './owner-seat/operations.ts';
+import {
+  ownerClaimMint,
+  ownerRecoveryEnd,
+  ownerRecoveryMint,
+  ownerReplacementMint,
+  ownerSeatGet,
+} from './owner-seat/operations.ts';
 import {
   emailSenderDelete,
   emailSenderGet,
@@ -215,6 +221,8 @@ export const adminOperations = {
   'owner-seat.get': ownerSeatGet,
   'owner-claim.mint': ownerClaimMint,
   'owner-recovery.mint': ownerRecoveryMint,
+  'owner-recovery.end': ownerRecoveryEnd,
+  'owner-replacement.mint': ownerReplacementMint,
   'session-secret.rotate': sessionSecretRotate,
   'tables.list': tablesList,
   'tables.read': tablesRead,

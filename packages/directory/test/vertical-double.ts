@@ -326,6 +326,12 @@ export function makeVerticalDouble(): VerticalDouble {
       case 'POST /internal/owner-recovery':
         require(body);
         return { url: `${body.origin}/?invite=an-invite-secret`, expiresAt: AT };
+      case 'POST /internal/owner-replacement':
+        require(body);
+        return { url: `${body.origin}/?invite=an-invite-secret`, expiresAt: AT, notice: 'mail' };
+      case 'POST /internal/owner-recovery/end':
+        require(body);
+        return { ended: true };
       case 'POST /internal/session-secret/rotate':
         require(body);
         return { formerValidUntil: body.keepFormer === true ? AT : null };

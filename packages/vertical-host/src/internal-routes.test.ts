@@ -72,11 +72,13 @@ function hostOf(act: () => never | Promise<never>): VerticalScopeHost {
   return Object.fromEntries(members.map((member) => [member, act])) as unknown as VerticalScopeHost;
 }
 
-test('D-01 every route of the specification is there, and five beyond it', () => {
+test('D-01 every route of the specification is there, and seven beyond it', () => {
   const named = `export, restore, bookmarks, migrations, rewind, snapshot, delete-scope, tables, tables/:table, query, history, facets, cause, effects, invocation, dead-letters, denials, denials/summary, platform-requests, platform-requests/history, platform-requests/settle, connector-invoke, connector-attachment, connector-attachment/:attachment, connector-grant, provision, reconcile, configure, owner-seat, owner-claim`;
   expect(ROUTE_NAMES.map((name) => MANAGEMENT_ROUTES[name].path)).toEqual([
     ...named.split(', '),
     'owner-recovery',
+    'owner-replacement',
+    'owner-recovery/end',
     'session-secret/rotate',
     'dead-letters/retry',
     'shred-subject',
@@ -135,6 +137,39 @@ describe('C-10, C-20 what a host may be able to do beyond the specification', ()
       400,
     );
     expect((await surface().ask('ownerRecovery')).status).toBe(501);
+  });
+
+  test('is asked of a hook, for the replacement of an owner and for the end of a link, which settles invites', async () => {
+    const calls: unknown[] = [];
+    const made = {
+      url: 'https://acme.example/?invite=x',
+      expiresAt: '2026-11-22T08:30:00.000Z',
+      notice: 'mail',
+    } as const;
+    const note = (name: string) => (request: unknown) => void calls.push([name, request]);
+    const { ask } = surface({
+      mintOwnerReplacement: async ({ request }) => {
+        note('replace')(request);
+        return made;
+      },
+      endOwnerRecovery: async ({ request }) => {
+        note('end')(request);
+        return { ended: true };
+      },
+      settleInvites: async ({ request }) => note('settle')(request),
+    });
+    const response = await ask('ownerReplacement');
+    expect([response.status, await response.json()]).toEqual([201, made]);
+    expect(await (await ask('ownerRecoveryEnd')).json()).toEqual({ ended: true });
+    expect(calls).toEqual([
+      ['replace', { ...SCOPE, ...FIELDS.ownerReplacement }],
+      ['end', { ...SCOPE, ...FIELDS.ownerRecoveryEnd }],
+      ['settle', SCOPE],
+    ]);
+    const unmeant = { ...SCOPE, ...FIELDS.ownerReplacement, replace: false };
+    expect((await ask('ownerReplacement', unmeant)).status).toBe(400);
+    for (const name of ['ownerReplacement', 'ownerRecoveryEnd'] as const)
+      expect((await surface().ask(name)).status).toBe(501);
   });
 
   test('is asked of a hook, for another session secret, of which nothing is told', async () => {

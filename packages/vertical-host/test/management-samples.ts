@@ -76,6 +76,8 @@ export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>
   ownerSeat: {},
   ownerClaim: { origin: 'https://acme.example' },
   sessionSecretRotate: { by: 'ada', keepFormer: false },
+  ownerReplacement: { origin: 'https://acme.example', by: 'ada', why: 'Ticket 18.', replace: true },
+  ownerRecoveryEnd: { by: 'ada', why: 'Ticket 19.' },
   ownerRecovery: { origin: 'https://acme.example', by: 'ada', why: 'Ticket 17.', recover: true },
 };
 

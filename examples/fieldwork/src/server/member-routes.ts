@@ -1,4 +1,4 @@
-/** The team: its members, their roles, and the removal of a member. */
+/** The team: its members, their roles, the removal of a member, and the owner seat in other hands. */
 import type { Member } from '@freehold/auth';
 import { PlatformError, type PrincipalId, parseInput, principalId, toTimestamp } from '@freehold/contracts';
 import type { Hono } from 'hono';
@@ -14,6 +14,7 @@ export function mountMembers(app: Hono<FieldworkEnv>, services: Services): void 
     { method: 'GET', path: '/api/members', answer: (c) => listMembers(services, c) },
     { method: 'POST', path: '/api/members/:principal/role', answer: (c) => changeRole(services, c) },
     { method: 'POST', path: '/api/members/:principal/remove', answer: (c) => removeMember(services, c) },
+    { method: 'POST', path: '/api/members/:principal/make-owner', answer: (c) => transferOwner(services, c) },
   ]);
 }
 
@@ -54,6 +55,15 @@ async function removeMember(services: Services, c: FieldworkContext): Promise<Re
   await readBody(c, noBody);
   const principal = addressedMember(c);
   await membershipsOf(services, requireNode(c)).remove({ principal, by });
+  return c.json({ principal });
+}
+
+/** Hands the owner seat to another member: for its holder alone. */
+async function transferOwner(services: Services, c: FieldworkContext): Promise<Response> {
+  const by = await requirePermission(services, c, 'member.manage');
+  await readBody(c, noBody);
+  const principal = addressedMember(c);
+  await membershipsOf(services, requireNode(c)).transferOwner({ to: principal, by });
   return c.json({ principal });
 }
 

@@ -10,7 +10,7 @@ import {
 import { RETENTION_SETTING, type ScopeHost } from '@freehold/kernel';
 import type { PlatformSurfaceDeps } from '@freehold/vertical-host';
 import { manifest } from '../lib/manifest.ts';
-import type { Bindings, Services } from './env.ts';
+import type { Bindings, FieldworkDeps, Services } from './env.ts';
 import { membershipsOf } from './memberships.ts';
 import { readModelSettings } from './model-settings.ts';
 
@@ -69,6 +69,18 @@ export function platformSurface({
       return { url, expiresAt: toTimestamp(invite.expiresAtMs) };
     },
 
+    mintOwnerReplacement: async ({ request: { tenantId, scopeId, ...asked } }) => {
+      const scope = host.scope(scopeId);
+      const role = manifest.ownerRole;
+      const made = await directory(tenantId).mintOwnerReplacement({ scopeId, role, ...asked });
+      await scope.assignRole({ principal: made.invite.principal, role, by: 'platform' });
+      const { name } = await scope.identify({});
+      const notice = await tellHolder(deps, { to: made.holder.email, business: name, why: asked.why });
+      return { url: made.url, expiresAt: toTimestamp(made.invite.expiresAtMs), notice };
+    },
+
+    endOwnerRecovery: ({ request: { tenantId, ...asked } }) => directory(tenantId).endOwnerRecovery(asked),
+
     rotateSessionSecret: async ({ request: { tenantId, scopeId, ...asked } }) => {
       await requireOwner(host, { tenantId, scopeId });
       const { formerValidUntilMs } = await directory(tenantId).rotateSessionSecret(asked);
@@ -115,6 +127,27 @@ function findModelWarnings(
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
     return [{ code: 'model_unusable', detail: error.message }];
+  }
+}
+
+/** Mails the holder of the owner seat. The log of the team page tells them as well, and is all where no mail is sent. */
+async function tellHolder(
+  { mailer, onIncident }: Pick<FieldworkDeps, 'mailer' | 'onIncident'>,
+  notice: { readonly to: string | null; readonly business: string; readonly why: string },
+): Promise<'mail' | 'log'> {
+  const { to, business, why } = notice;
+  if (!mailer || to === null) return 'log';
+  try {
+    await mailer.send({
+      to,
+      subject: `The owner of ${business} is being replaced`,
+      text: `The operator of the platform made a link for a new owner of ${business}. When the link is accepted, your membership there ends.\n\nReason: ${why}\n\nIf this is wrong, answer the operator at once: until then they can end the link.\n`,
+    });
+    return 'mail';
+  } catch (error) {
+    // The link is made all the same: its answer says that no mail went out.
+    onIncident(error, { kind: manifest.slug, key: 'owner-replacement', method: 'mail' });
+    return 'log';
   }
 }
 

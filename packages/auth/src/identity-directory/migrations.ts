@@ -385,4 +385,10 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE seats_of_copies RENAME TO seats;
   CREATE INDEX seats_by_holder ON seats (claimed_by) WHERE claimed_by IS NOT NULL;`,
   },
+  // Whether the latest owner recovery takes the seat from its holder when it is accepted.
+  {
+    version: 18,
+    name: 'owner replacements',
+    sql: 'ALTER TABLE seats ADD COLUMN recovery_replaces INTEGER NOT NULL DEFAULT 0 CHECK (recovery_replaces IN (0, 1));',
+  },
 ];

@@ -18,7 +18,7 @@ import { makeEventOperations } from '../events/operations.ts';
 import { newestEventId } from '../events/store.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { makeSecretKeeper } from '../lib/secret-keeper.ts';
-import { makeMembershipOperations } from '../memberships/operations.ts';
+import { makeMembershipOperations, makeRecoveryInvites } from '../memberships/operations.ts';
 import { makePeopleOperations } from '../people/operations.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
@@ -94,7 +94,7 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makePeopleOperations(unit),
     ...makeSeatOperations(unit),
     ...makeRecoveryOperations(unit),
-    ...makeInviteOperations(unit),
+    ...makeInviteOperations(unit, makeRecoveryInvites(unit)),
     ...makeMembershipOperations(unit),
     ...makeConfigOperations(unit, keeper, configVersion),
     ...makeSessionOperations(unit, (subject) => voidPendingFlows(unit, subject)),

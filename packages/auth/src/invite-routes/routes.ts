@@ -73,6 +73,11 @@ export interface InviteRouteDeps<E extends Env = Env> {
   assignScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
   /** The host's: revokes the role. Revoking an absent one succeeds. `platform`: the inviter lost the right. */
   revokeScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId | 'platform'): unknown;
+  /**
+   * The host's: takes every role of a principal, in the platform's name: of an owner whom the operator replaced. Without
+   * it the roles stay until `settleInvites` of the vertical takes them; no person can use them.
+   */
+  endScopeRoles?(c: Context<E>, principal: ScopeRef & { readonly principal: PrincipalId }): unknown;
   /** The origin at which browsers reach the application. Default: the request's own. */
   origin?(c: Context<E>): string;
   /** The meaning of an invite's e-mail address to this application: the library gates on nothing itself (A-07). */
@@ -187,6 +192,7 @@ async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   const directory = await deps.directory(c);
   await requireInviter(c, deps, { scope, directory, token });
   const { principal, role } = await directory.claimInvite({ scopeId, token, subject });
+  await endLeftoverRoles(c, deps, { scope, directory });
   return c.json({ principal, role });
 }
 
@@ -204,17 +210,25 @@ async function requireInviter<E extends Env>(
   const { principal, inviter, role, state } = await directory.inviteTerms({ scopeId, token });
   if (state !== 'pending' || inviter === null || (await deps.mayInvite(c, inviter, role))) return;
   await directory.withdrawInvites({ scopeId, principals: [principal] });
+  await endLeftoverRoles(c, deps, { scope, directory });
+  throw httpProblem(inviterLostRight('invalid_transition'));
+}
+
+/** Takes the roles of principals that stand for no person any more: of ended invites, of an owner who was replaced. */
+async function endLeftoverRoles<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  { scope, directory }: { readonly scope: ScopeRef; readonly directory: InviteDirectory },
+): Promise<void> {
   await takeLeftoverRoles({
     directory,
-    scopeId,
-    takeRole: async (leftover) => {
-      if (leftover.role === null) return false;
-      const { principal, role } = leftover;
-      await deps.revokeScopeRole(c, { ...scope, principal, role }, 'platform');
-      return true;
+    scopeId: scope.scopeId,
+    takeRole: async ({ principal, role }) => {
+      if (role !== null) await deps.revokeScopeRole(c, { ...scope, principal, role }, 'platform');
+      else if (deps.endScopeRoles) await deps.endScopeRoles(c, { ...scope, principal });
+      return role !== null || deps.endScopeRoles !== undefined;
     },
   });
-  throw httpProblem(inviterLostRight('invalid_transition'));
 }
 
 /**

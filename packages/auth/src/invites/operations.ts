@@ -98,7 +98,19 @@ export interface AcceptedInvite {
   readonly role: string;
 }
 
-export function makeInviteOperations(unit: UnitContext) {
+/** The invites that the operator made to recover or replace an owner, as the seats know them. */
+export interface RecoveryInvites {
+  /** Whether this invite is one. A member cannot end it. */
+  is(invite: { readonly scopeId: string; readonly principal: string }): boolean;
+  /** Called in the transaction of every acceptance. */
+  accepted(by: {
+    readonly invite: InviteRow;
+    readonly personId: string;
+    readonly subject: IssuedSubject;
+  }): void;
+}
+
+export function makeInviteOperations(unit: UnitContext, recoveries: RecoveryInvites) {
   return {
     /**
      * Stores an invite for a principal and returns its token, once.
@@ -146,7 +158,8 @@ export function makeInviteOperations(unit: UnitContext) {
     /**
      * Invalidates an invite that was not accepted. Revoking it again changes nothing and succeeds, so that the caller
      * can repeat the next step, which revokes the grant.
-     * @throws PlatformError `not_found`, reason `invite_unknown`; `invalid_transition`, reason `invite_accepted`.
+     * @throws PlatformError `not_found`, reason `invite_unknown`; `invalid_transition`, reason `invite_accepted`;
+     * `forbidden`, reason `recovery_of_operator`.
      */
     revokeInvite(input: { scopeId: string; principal: string; by: string }): { invite: Invite } {
       const { scopeId, principal, by } = input;
@@ -160,6 +173,12 @@ export function makeInviteOperations(unit: UnitContext) {
           'This invite was accepted. Remove the member instead.',
         );
       if (row.revokedAtMs !== null) return { invite: toInvite(row, atMs) };
+      if (recoveries.is(row))
+        throw refusal(
+          'forbidden',
+          'recovery_of_operator',
+          'The operator of the platform made this link for a new owner. Only the operator can end it.',
+        );
       markInviteRevoked(unit.db, { principal, atMs });
       saveLeftoverRole(unit.db, { scopeId, principal, role: row.role });
       recordEvent(unit, 'invite_revoked', { scopeId, principal, actor: by });
@@ -193,6 +212,7 @@ export function makeInviteOperations(unit: UnitContext) {
       saveBinding(unit.db, { scopeId, personId, principal, sinceMs: atMs });
       markInviteAccepted(unit.db, { principal, personId, atMs });
       recordEvent(unit, 'invite_accepted', { scopeId, subject, principal, detail: { role } });
+      recoveries.accepted({ invite: row, personId, subject });
       return accepted;
     },
   };

@@ -22,7 +22,10 @@ export interface MembershipScope {
 
 export interface MembershipParts {
   readonly directory: InviteSettlement['directory'] &
-    Pick<IdentityDirectory, 'findMember' | 'namePrincipals' | 'removeMember'>;
+    Pick<
+      IdentityDirectory,
+      'findMember' | 'namePrincipals' | 'removeMember' | 'requireTransferable' | 'transferOwner'
+    >;
   readonly scope: MembershipScope;
   readonly scopeId: string;
   /** The role of the owner: `ownerRole` of the manifest. */
@@ -38,7 +41,7 @@ export interface MemberChange {
 
 /** Returns the changes of the members of one scope. */
 export function makeMemberships(parts: MembershipParts) {
-  const { directory, scope, scopeId, mayInvite } = parts;
+  const { directory, scope, scopeId, ownerRole, mayInvite } = parts;
   const settle = (inviter?: PrincipalId): Promise<void> =>
     settleInvites({
       directory,
@@ -77,6 +80,18 @@ export function makeMemberships(parts: MembershipParts) {
       await scope.setRoles({ principal, roles: [], by });
       await directory.removeMember({ scopeId, principal, by });
       await settle(principal);
+    },
+
+    /**
+     * Hands the owner seat to another member, who gets the role of the owner. The former holder stays a member with their
+     * roles, and can be removed from then on.
+     * @throws PlatformError as `transferOwner` of the identity directory does, and as the scope refuses.
+     */
+    async transferOwner({ to, by }: { readonly to: PrincipalId; readonly by: PrincipalId }): Promise<void> {
+      await directory.requireTransferable({ scopeId, to, by });
+      // The role first: a seat whose holder has no rights would be one without an owner.
+      await scope.setRoles({ principal: to, roles: [ownerRole], by });
+      await directory.transferOwner({ scopeId, to, by });
     },
 
     /** Ends the invites of every member who may not make them any more. For the hook `settleInvites`. */

@@ -6,7 +6,7 @@
 import { ID_PREFIXES, type PlatformError, type PrincipalId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
-import { type InviteState, requireInvite, stateOf } from '../invites/operations.ts';
+import { type InviteState, type RecoveryInvites, requireInvite, stateOf } from '../invites/operations.ts';
 import {
   deleteLeftoverRole,
   type InviteRow,
@@ -19,7 +19,9 @@ import {
 } from '../invites/store.ts';
 import { refusal } from '../lib/refusals.ts';
 import { deleteBinding, holdsSeat, loadBoundPerson, saveFormerMember } from '../people/store.ts';
-import { loadSeat } from '../seats/store.ts';
+import { requireSeat } from '../seats/operations.ts';
+import { replacementWaits } from '../seats/recovery.ts';
+import { loadSeat, moveSeat, type SeatRow } from '../seats/store.ts';
 
 /** The terms of an invite, for the judgement of its maker. */
 export interface InviteTermsNow {
@@ -65,6 +67,33 @@ export function makeMembershipOperations(unit: UnitContext) {
       return { principal: principal as PrincipalId };
     },
 
+    /**
+     * Gives the owner seat to another member, by its holder, who stays a member. The caller has given that member the
+     * role of the owner. A repeated call changes nothing. The seat stays claimed throughout.
+     * @throws PlatformError `not_found`, reason `owner_seat_unknown` or `unknown_member`; `forbidden`, reason
+     * `not_seat_holder`; `conflict`, reason `replacement_waits` while the operator replaces the holder.
+     */
+    transferOwner(input: { readonly scopeId: string; readonly to: string; readonly by: string }): {
+      principal: PrincipalId;
+    } {
+      const { scopeId, to, by } = input;
+      const seat = requireTransferable(unit, { scopeId, to, by });
+      const person = loadBoundPerson(db, scopeId, to);
+      if (!person) throw unknownMember();
+      if (seat.principal !== to) {
+        moveSeat(db, { scopeId, principal: to, personId: person.id });
+        recordEvent(unit, 'owner_transferred', { scopeId, subject: person, principal: to, actor: by });
+      }
+      return { principal: to as PrincipalId };
+    },
+
+    /** Checks a transfer before any role is given. Writes nothing. @throws PlatformError as `transferOwner` does. */
+    requireTransferable(input: { readonly scopeId: string; readonly to: string; readonly by: string }): null {
+      requireTransferable(unit, input);
+      if (!loadBoundPerson(db, input.scopeId, input.to)) throw unknownMember();
+      return null;
+    },
+
     /** Returns the terms behind a token. A query. @throws PlatformError `not_found`, reason `invite_invalid`. */
     inviteTerms(input: { readonly token: string; readonly scopeId?: string }): InviteTermsNow {
       const row = requireInvite(unit, input);
@@ -107,6 +136,38 @@ export function makeMembershipOperations(unit: UnitContext) {
       const { scopeId } = input;
       for (const principal of input.principals) deleteLeftoverRole(db, { scopeId, principal });
       return null;
+    },
+  };
+}
+
+/** Returns the seat, which `by` holds, or `to` already by an earlier call. */
+function requireTransferable(
+  unit: UnitContext,
+  { scopeId, to, by }: { readonly scopeId: string; readonly to: string; readonly by: string },
+): SeatRow {
+  const seat = requireSeat(unit, scopeId);
+  if (seat.state !== 'claimed' || (seat.principal !== by && seat.principal !== to))
+    throw refusal('forbidden', 'not_seat_holder', 'Only the holder of the owner seat can hand it over.');
+  if (replacementWaits(unit, seat))
+    throw refusal(
+      'conflict',
+      'replacement_waits',
+      'The operator of the platform is replacing the owner, so the seat cannot be handed over now.',
+    );
+  return seat;
+}
+
+/** The part of the seats in invites: a recovery is the operator's, and a replacement takes the seat. */
+export function makeRecoveryInvites(unit: UnitContext): RecoveryInvites {
+  return {
+    is: ({ scopeId, principal }) => loadSeat(unit.db, scopeId)?.recoveryPrincipal === principal,
+    accepted: ({ invite: { scopeId, principal, createdBy }, personId, subject }) => {
+      const seat = loadSeat(unit.db, scopeId);
+      if (seat?.recoveryPrincipal !== principal || !seat.recoveryReplaces) return;
+      moveSeat(unit.db, { scopeId, principal, personId });
+      recordEvent(unit, 'owner_replaced', { scopeId, subject, principal, actor: createdBy });
+      // The former holder's membership ends in the same transaction, or they could undo the replacement.
+      endMembership(unit, { scopeId, principal: seat.principal, by: createdBy });
     },
   };
 }

@@ -68,8 +68,8 @@ describe('an owner’s recovery', () => {
     expect([told.includes(token), told.includes(hashToken(token))]).toEqual([false, false]);
   });
 
-  test('lives for 24 hours, and can be revoked before', async () => {
-    const { directory, clock, input } = await openOwned();
+  test('lives for 24 hours, and is ended before by the operator alone', async () => {
+    const { directory, clock, owner, input } = await openOwned();
     const { token } = await directory.mintOwnerRecovery(input);
     clock.nowMs += 24 * HOUR_MS - 1;
     expect((await directory.showInvite({ token })).state).toBe('pending');
@@ -78,7 +78,19 @@ describe('an owner’s recovery', () => {
       reason: 'invite_expired',
     });
     const second = await directory.mintOwnerRecovery(input);
-    await directory.revokeInvite({ scopeId: SCOPE, principal: second.invite.principal, by: input.by });
+    const { principal } = second.invite;
+    expect(await refusal(directory.revokeInvite({ scopeId: SCOPE, principal, by: owner }))).toEqual({
+      code: 'forbidden',
+      reason: 'recovery_of_operator',
+    });
+    const end = { scopeId: SCOPE, by: input.by, why: 'a mistake' };
+    expect(await directory.endOwnerRecovery(end)).toEqual({ ended: true });
+    expect(await directory.endOwnerRecovery(end)).toEqual({ ended: false });
+    expect(await directory.leftoverRoles({ scopeId: SCOPE })).toEqual([{ principal, role: 'owner' }]);
+    const { items } = await directory.listIdentityEvents({ scopeId: SCOPE, limit: 1 });
+    expect(items).toMatchObject([
+      { type: 'owner_recovery_ended', principal, actor: input.by, detail: { why: 'a mistake' } },
+    ]);
     expect(
       await refusal(directory.claimInvite({ token: second.token, subject: adaElsewhere })),
     ).toMatchObject({
@@ -111,7 +123,7 @@ describe('an owner’s recovery', () => {
 
     // An accepted or revoked recovery is over; the next is another one.
     const third = await directory.mintOwnerRecovery(input);
-    await directory.revokeInvite({ scopeId: SCOPE, principal: third.invite.principal, by: 'ada' });
+    await directory.endOwnerRecovery({ scopeId: SCOPE, by: 'ada', why: 'a mistake' });
     const fourth = await directory.mintOwnerRecovery(input);
     const principals = [second, third, fourth].map(({ invite }) => invite.principal);
     expect(new Set(principals).size).toBe(3);
@@ -148,4 +160,100 @@ describe('an owner’s recovery', () => {
       reason: 'seat_pending',
     });
   });
+});
+
+describe('an owner’s replacement', () => {
+  const replaced = async () => {
+    const owned = await openOwned();
+    const { recover: _, ...order } = owned.input;
+    const replacement = { ...order, replace: true } as const;
+    return { ...owned, replacement };
+  };
+
+  test('A-29: takes the seat when it is accepted, ends the former holder’s membership, and opens nothing', async () => {
+    const { directory, owner, replacement } = await replaced();
+    const before = await directory.ownerSeat({ scopeId: SCOPE });
+    const { token, invite, holder } = await directory.mintOwnerReplacement(replacement);
+    expect(holder).toEqual({ principal: owner, name: 'ada', email: 'ada@example.com' });
+    expect(await directory.findMember({ scopeId: SCOPE, principal: owner })).toMatchObject({ owner: true });
+    await directory.claimInvite({ token, subject: person('kim'), scopeId: SCOPE });
+    expect((await directory.listMembers({ scopeId: SCOPE })).items).toMatchObject([
+      { principal: invite.principal, name: 'kim', owner: true },
+    ]);
+    expect(await directory.leftoverRoles({ scopeId: SCOPE })).toEqual([{ principal: owner, role: null }]);
+    expect(await directory.ownerSeat({ scopeId: SCOPE })).toEqual(before);
+    for (const sub of ['ada', 'late'])
+      expect(
+        (await directory.resolvePrincipal({ scopeId: SCOPE, subject: person(sub) })).principal,
+      ).toBeNull();
+    expect(await refusal(directory.mintOwnerClaim({ scopeId: SCOPE }))).toMatchObject({
+      reason: 'seat_claimed',
+    });
+    const { items } = await directory.listIdentityEvents({ scopeId: SCOPE, limit: 4 });
+    expect(items.map(({ type, principal, actor }) => [type, principal, actor])).toEqual([
+      ['member_removed', owner, replacement.by],
+      ['owner_replaced', invite.principal, replacement.by],
+      ['invite_accepted', invite.principal, null],
+      ['owner_replacement_made', invite.principal, replacement.by],
+    ]);
+  });
+
+  test('A-29: is not undone by its holder: the seat stays while it waits, and no member accepts it', async () => {
+    const { directory, clock, owner, replacement } = await replaced();
+    const principal = await directory.newPrincipal();
+    const terms = { scopeId: SCOPE, principal, role: 'r', createdBy: owner };
+    const { token } = await directory.createInvite(terms);
+    await directory.claimInvite({ token, subject: person('ben') });
+    const made = await directory.mintOwnerReplacement(replacement);
+    const transfer = { scopeId: SCOPE, to: principal, by: owner };
+    expect(await refusal(directory.transferOwner(transfer))).toEqual({
+      code: 'conflict',
+      reason: 'replacement_waits',
+    });
+    for (const sub of ['ada', 'ben'])
+      expect(await refusal(directory.claimInvite({ token: made.token, subject: person(sub) }))).toMatchObject(
+        { reason: 'already_member' },
+      );
+    expect(await directory.findMember({ scopeId: SCOPE, principal: owner })).toMatchObject({ owner: true });
+    clock.nowMs += 24 * HOUR_MS;
+    expect(await directory.transferOwner(transfer)).toEqual({ principal });
+  });
+
+  test('is one at a time with a recovery: the latest link says what it does', async () => {
+    const { directory, owner, input, replacement } = await replaced();
+    await directory.mintOwnerReplacement(replacement);
+    const { token } = await directory.mintOwnerRecovery(input);
+    await directory.claimInvite({ token, subject: person('kim') });
+    expect(await directory.findMember({ scopeId: SCOPE, principal: owner })).toMatchObject({ owner: true });
+    const unmeant = directory.mintOwnerReplacement({ ...replacement, replace: false } as never);
+    await expect(unmeant).rejects.toMatchObject({ code: 'validation_failed', errors: [{ path: 'replace' }] });
+  });
+});
+
+test('A-29: the seat is handed over by its holder to a member, once, and by no other member', async () => {
+  const { directory, owner } = await openOwned();
+  const before = await directory.ownerSeat({ scopeId: SCOPE });
+  const principal = await directory.newPrincipal();
+  const terms = { scopeId: SCOPE, principal, role: 'r', createdBy: owner };
+  const { token } = await directory.createInvite(terms);
+  const refusalOf = (to: string, by: string) => refusal(directory.transferOwner({ scopeId: SCOPE, to, by }));
+  expect(await refusalOf(principal, owner)).toMatchObject({ reason: 'unknown_member' });
+  await directory.claimInvite({ token, subject: person('ben') });
+  const third = await directory.newPrincipal();
+  expect(await refusalOf(third, principal)).toEqual({ code: 'forbidden', reason: 'not_seat_holder' });
+  for (let i = 0; i < 2; i++)
+    expect(await directory.transferOwner({ scopeId: SCOPE, to: principal, by: owner })).toEqual({
+      principal,
+    });
+  expect(await refusalOf(third, owner)).toMatchObject({ reason: 'not_seat_holder' });
+  expect(await directory.ownerSeat({ scopeId: SCOPE })).toEqual(before);
+  expect(await refusal(directory.mintOwnerClaim({ scopeId: SCOPE }))).toMatchObject({
+    reason: 'seat_claimed',
+  });
+  const { items } = await directory.listIdentityEvents({ scopeId: SCOPE, limit: 2 });
+  expect(items).toMatchObject([
+    { type: 'owner_transferred', principal, actor: owner },
+    { type: 'invite_accepted' },
+  ]);
+  await directory.removeMember({ scopeId: SCOPE, principal: owner, by: principal });
 });

@@ -1,5 +1,14 @@
 /** The SQL of owner seats. */
-import { defineTable, nullable, type RowOf, type SqlDatabase, text, time, unread } from '@freehold/store';
+import {
+  boolean,
+  defineTable,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+  unread,
+} from '@freehold/store';
 import { hashToken } from '../lib/token.ts';
 
 const seats = defineTable('seats', ['scopeId'], {
@@ -13,20 +22,23 @@ const seats = defineTable('seats', ['scopeId'], {
   claimedAtMs: nullable(time()),
   /** The principal of the latest owner recovery. */
   recoveryPrincipal: nullable(text()),
+  /** Whether that recovery takes the seat from its holder when it is accepted. */
+  recoveryReplaces: boolean(),
 });
 export type SeatRow = RowOf<typeof seats>;
 
 export const loadSeat = seats.get;
 /** Replaces the outstanding claim, so that an earlier link stops working. */
 export const saveClaimHash = seats.updating('claimHash', 'claimExpiresAtMs');
-export const saveRecovery = seats.updating('recoveryPrincipal');
+export const saveRecovery = seats.updating('recoveryPrincipal', 'recoveryReplaces');
 
 export function insertPendingSeat(
   db: SqlDatabase,
   seat: { scopeId: string; principal: string; openedAtMs: number; windowEndsAtMs: number },
 ): void {
-  const unclaimed = { claimHash: null, claimExpiresAtMs: null, claimedAtMs: null, recoveryPrincipal: null };
-  seats.insert(db, { ...seat, ...unclaimed, state: 'pending' });
+  const unclaimed = { claimHash: null, claimExpiresAtMs: null, claimedAtMs: null };
+  const unrecovered = { recoveryPrincipal: null, recoveryReplaces: false };
+  seats.insert(db, { ...seat, ...unclaimed, ...unrecovered, state: 'pending' });
 }
 
 export function markSeatClaimed(
@@ -39,6 +51,19 @@ export function markSeatClaimed(
     claim.atMs,
     claim.personId,
     claim.scopeId,
+  );
+}
+
+/** Gives a claimed seat to another member. It stays claimed: no window and no claim link opens. */
+export function moveSeat(
+  db: SqlDatabase,
+  move: { scopeId: string; principal: string; personId: string },
+): void {
+  db.run(
+    "UPDATE seats SET principal = ?, claimed_by = ?, recovery_replaces = 0 WHERE scope_id = ? AND state = 'claimed'",
+    move.principal,
+    move.personId,
+    move.scopeId,
   );
 }
 

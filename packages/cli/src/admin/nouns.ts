@@ -12,6 +12,7 @@ export const ADMIN_NOUNS: Readonly<Record<string, string>> = {
   'owner-seat': 'The seat of the first owner of a scope',
   'owner-claim': 'Links that make the first owner of a scope',
   'owner-recovery': 'Links that give a scope an owner again',
+  'owner-replacement': 'Links that replace the owner of a scope',
   'session-secret': 'The secret that signs the sessions of a tenant',
   tables: 'Tables of a scope, and their rows',
   query: 'Statements that read a scope',

@@ -176,6 +176,19 @@ export const MANAGEMENT_ROUTES = {
     shared.ownerRecoveryResponse,
     201,
   ),
+  ownerReplacement: write(
+    'owner-replacement',
+    'Makes an invite with the owner’s role that takes the seat from its holder',
+    shared.ownerReplacementRequest,
+    shared.ownerReplacementResponse,
+    201,
+  ),
+  ownerRecoveryEnd: write(
+    'owner-recovery/end',
+    'Ends a recovery or a replacement that was not accepted',
+    shared.ownerRecoveryEndRequest,
+    shared.ownerRecoveryEndResponse,
+  ),
   sessionSecretRotate: write(
     'session-secret/rotate',
     'Replaces the secret that signs the sessions of the tenant',

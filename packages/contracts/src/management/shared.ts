@@ -110,6 +110,31 @@ export const ownerRecoveryRequest = z.strictObject({
   why: z.string().trim().regex(/\S/, 'must not be empty').max(500),
   recover: z.literal(true),
 });
+/**
+ * The replacement of an owner: an invite with the owner's role that takes the seat from its holder when it is accepted.
+ * The holder stays until then.
+ */
+export const ownerReplacementRequest = z.strictObject({
+  ...ownerRecoveryRequest.omit({ recover: true }).shape,
+  replace: z.literal(true),
+});
+export const ownerReplacementResponse = z
+  .object({
+    url: z.url(),
+    expiresAt: timestamp,
+    /** `mail`: the holder was told by mail. `log`: by the application's log of access alone. */
+    notice: z.enum(['mail', 'log']),
+  })
+  .meta({ id: 'OwnerReplacement' });
+
+/** The end of a recovery or a replacement that was not accepted. */
+export const ownerRecoveryEndRequest = z.strictObject({
+  ...scopeRef.shape,
+  ...ownerRecoveryRequest.pick({ by: true, why: true }).shape,
+});
+/** `ended` is false when no such link waits. */
+export const ownerRecoveryEndResponse = z.object({ ended: z.boolean() }).meta({ id: 'OwnerRecoveryEnd' });
+
 export const ownerRecoveryResponse = z
   .object({ url: z.url(), expiresAt: timestamp })
   .meta({ id: 'OwnerRecovery' });
@@ -230,6 +255,10 @@ export type OwnerSeat = z.infer<typeof ownerSeatResponse>;
 export type OwnerClaim = z.infer<typeof ownerClaimResponse>;
 export type OwnerRecoveryRequest = z.infer<typeof ownerRecoveryRequest>;
 export type OwnerRecovery = z.infer<typeof ownerRecoveryResponse>;
+export type OwnerReplacementRequest = z.infer<typeof ownerReplacementRequest>;
+export type OwnerReplacement = z.infer<typeof ownerReplacementResponse>;
+export type OwnerRecoveryEndRequest = z.infer<typeof ownerRecoveryEndRequest>;
+export type OwnerRecoveryEnd = z.infer<typeof ownerRecoveryEndResponse>;
 export type SessionSecretRotateRequest = z.infer<typeof sessionSecretRotateRequest>;
 export type SessionSecretRotation = z.infer<typeof sessionSecretRotation>;
 export type HistoryQuery = z.infer<typeof historyQuery>;

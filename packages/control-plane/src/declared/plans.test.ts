@@ -34,6 +34,9 @@ const WITHOUT_PLAN: Partial<Readonly<Record<AdminOperationName, string>>> = {
   'service-tokens.rotate': madeAnew('service-tokens.create'),
   'service-tokens.revoke': madeAnew('service-tokens.create'),
   'owner-claim.mint': 'one link takes the place of another, and another can be made',
+  'owner-recovery.end': madeAnew('owner-recovery.mint'),
+  'owner-replacement.mint':
+    'nothing changes until the link is accepted; until then owner-recovery.end ends it',
   'owner-recovery.mint': 'one link takes the place of another, and another can be made',
   'scopes.configure': 'touches the keys that it names, and never shows their values',
   'connections.rotate':

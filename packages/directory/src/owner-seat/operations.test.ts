@@ -211,6 +211,39 @@ describe('spec A-29: the way back of an owner who cannot sign in', () => {
     });
   });
 
+  test('spec A-29: replaces the holder by a route of its own, and is ended by the operator, with who and why', async () => {
+    const { platform, scope } = await openWithScope();
+    await platform.hostname(scope, 'acme.localhost');
+    const params = { tenant: scope.tenant, scope: scope.id };
+    const why = 'Ticket 18: they left with the keys.';
+    const asked = { tenantId: scope.tenant, scopeId: scope.id, by: 'Ada', why };
+    const made = await platform.call('owner-replacement.mint', { params, body: { why, replace: true } });
+    expect(made).toMatchObject({
+      status: 201,
+      value: { url: 'http://acme.localhost:8787/?invite=an-invite-secret', notice: 'mail' },
+    });
+    expect(platform.fieldwork.requests.at(-1)).toMatchObject({
+      url: 'http://acme.localhost:8787/internal/owner-replacement',
+      body: { ...asked, origin: 'http://acme.localhost:8787', replace: true },
+    });
+    const ended = await platform.call('owner-recovery.end', { params, body: { why } });
+    expect(ended).toMatchObject({ status: 200, value: { ended: true } });
+    expect(platform.fieldwork.requests.at(-1)).toMatchObject({
+      url: 'http://acme.localhost:8787/internal/owner-recovery/end',
+      body: asked,
+    });
+    for (const action of ['owner-replacement.mint', 'owner-recovery.end']) {
+      const rows = await platform.adminLog({ action });
+      expect(rows).toMatchObject([{ outcome: 'intent' }, { outcome: 'done', target: { scope: scope.id } }]);
+      expect(JSON.stringify(rows)).not.toMatch(/an-invite-secret|Ticket/);
+    }
+    const unmeant = platform.call('owner-replacement.mint', {
+      params,
+      body: { why, replace: false },
+    } as never);
+    expect(await refusal(unmeant)).toMatchObject({ status: 400 });
+  });
+
   test('is 409 without a host name, and what the vertical says otherwise', async () => {
     const { platform, scope } = await openWithScope();
     expect(await refusal(recover(platform, scope))).toMatchObject({ status: 409, reason: 'no_hostname' });

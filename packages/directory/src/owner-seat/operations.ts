@@ -3,10 +3,14 @@
  * vertical is asked at its bound application host name. The directory logs that a link was made, and never the link.
  */
 import {
+  type OwnerRecoveryEnd,
   type OwnerSeat,
   ownerClaimResponse,
+  ownerRecoveryEndResponse,
   ownerRecoveryRequest,
   ownerRecoveryResponse,
+  ownerReplacementRequest,
+  ownerReplacementResponse,
   ownerSeatResponse,
   PlatformError,
   scopeId,
@@ -91,6 +95,42 @@ export const ownerRecoveryMint = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
+export const ownerReplacementMint = adminOperation({
+  name: 'owner-replacement.mint',
+  summary: 'Make a link that replaces the owner',
+  description:
+    "For an owner who must go, or who left without handing the seat over. This makes an invite with the owner's role, for one person who is no member yet. When it is accepted the seat is theirs, and the membership of the former holder ends with their roles and pending invites; until then nothing changes, but the holder cannot hand the seat over. The holder is told: by mail where the application sends mail (notice), and in its log of access, with who made the link and why. The seat is claimed throughout: no window and no claim link opens. The link is shown once and retires an earlier one; owner-recovery.end ends it. A conflict when no host name is bound (reason no_hostname) or while the instance has no owner (reason seat_pending).",
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/owner-replacement',
+  input: { params, body: ownerReplacementRequest.pick({ why: true, replace: true }) },
+  output: ownerReplacementResponse,
+  success: 201,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
+});
+
+export const ownerRecoveryEnd = adminOperation({
+  name: 'owner-recovery.end',
+  summary: 'End a link that recovers or replaces the owner',
+  description:
+    'Ends the link of owner-recovery.mint or owner-replacement.mint that was not accepted, together with the role that was granted for it. No member of the application can end it. Ending it again succeeds, and answers ended false.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/owner-recovery/end',
+  input: { params, body: ownerRecoveryRequest.pick({ why: true }) },
+  output: ownerRecoveryEndResponse,
+  success: 200,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  problems: ['not_found', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
+});
+
 /**
  * The directory's part in either link. The reason of a recovery is the operator's text about a person: the tenant reads it,
  * this log does not hold it.
@@ -115,6 +155,18 @@ export const ownerSeatFeature = /* @__PURE__ */ defineFeature({
   operations: [
     /* @__PURE__ */ delegated(ownerClaimMint, LINK),
     /* @__PURE__ */ delegated(ownerRecoveryMint, LINK),
+    /* @__PURE__ */ delegated(ownerReplacementMint, LINK),
+    /* @__PURE__ */ delegated<typeof ownerRecoveryEnd, ScopeTarget, OwnerRecoveryEnd>(ownerRecoveryEnd, {
+      begin: ({ db }, { params }) => {
+        requireActiveScope(db, params);
+        const prepared = loadScopeTarget(db, params);
+        return { intent: auditOf(prepared, null), prepared };
+      },
+      settle: ({ db }, { params }, ended) => ({
+        value: ended,
+        audit: auditOf(loadScopeTarget(db, params), ended),
+      }),
+    }),
   ],
 });
 
@@ -129,6 +181,21 @@ export const ownerSeatEffects: Effects = {
     const body = { origin, by: call.actor.name, why, recover };
     return ask(deps, scope, { path: 'owner-recovery', origin, body, answer: ownerRecoveryResponse });
   }),
+  'owner-replacement.mint': /* @__PURE__ */ linkEffect((deps, scope, { origin, call }) => {
+    const { why, replace } = (call as unknown as CallOf<typeof ownerReplacementMint>).body;
+    const body = { origin, by: call.actor.name, why, replace };
+    return ask(deps, scope, { path: 'owner-replacement', origin, body, answer: ownerReplacementResponse });
+  }),
+  'owner-recovery.end': {
+    check: requireSeatKept,
+    run: async (deps, call, { scope, hostname }: ScopeTarget) => {
+      const { why } = (call as unknown as CallOf<typeof ownerRecoveryEnd>).body;
+      const origin = hostname === null ? {} : { origin: deps.originOf(hostname) };
+      const body = { by: call.actor.name, why };
+      const question = { path: 'owner-recovery/end', ...origin, body, answer: ownerRecoveryEndResponse };
+      return { facts: await ask(deps, scope, question) };
+    },
+  } satisfies Effect<ScopeTarget>,
 };
 
 function linkEffect(
@@ -139,9 +206,7 @@ function linkEffect(
   ) => Promise<{ readonly expiresAt: string }>,
 ): Effect<ClaimTarget> {
   return {
-    check: async ({ gateway, target }, call) => {
-      requireBound(gateway, (await target(call)).scope.vertical, NO_SEAT);
-    },
+    check: requireSeatKept,
     run: async (deps, call, { scope, hostname }) => {
       const link = await make(deps, scope, { origin: deps.originOf(hostname), call });
       return { facts: { expiresAt: link.expiresAt }, reply: link };
@@ -150,6 +215,10 @@ function linkEffect(
 }
 
 const NO_SEAT = 'keeps no owner seat';
+
+async function requireSeatKept({ gateway, target }: EffectDeps, call: AdminCall): Promise<void> {
+  requireBound(gateway, (await target(call)).scope.vertical, NO_SEAT);
+}
 
 function ask<S extends z.ZodType>(
   { gateway, deadline }: EffectDeps,

@@ -99,6 +99,7 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
 export const UNAFFECTED_BY_RESTORE: Readonly<Record<string, string>> = {
   'staff-tokens.revoke': 'a restore leaves the tokens of staff as they are',
   'subjects.shred': 'receipts of erasures stay, and the destroyed keys are in no directory',
+  'owner-recovery.end': 'the link lies with the application, and no directory holds it',
   'session-secret.rotate': 'the secret lies with the application, and no directory holds it',
   'scope-backups.delete': 'the list of backups stays, and a restore adds none that it lost',
   'directory-backups.delete': 'the list of backups stays, and a restore adds none that it lost',

@@ -127,6 +127,16 @@ const VERBS: Readonly<Record<string, Verb>> = {
     parts: (ready) => inScope(ready, { body: { why: 'Ticket 17.', recover: true } }),
     leads: stays('active'),
   },
+  'replace the owner': {
+    operation: 'owner-replacement.mint',
+    parts: (ready) => inScope(ready, { body: { why: 'Ticket 17.', replace: true } }),
+    leads: stays('active'),
+  },
+  'end the way back for the owner': {
+    operation: 'owner-recovery.end',
+    parts: (ready) => inScope(ready, { body: { why: 'Ticket 17.' } }),
+    leads: stays('active'),
+  },
   'rotate the session secret': {
     operation: 'session-secret.rotate',
     parts: (ready) => inScope(ready, { body: { keepFormer: true } }),

@@ -19,6 +19,8 @@ const ADMINS_ONLY = [
   'directory.restore',
   'subjects.shred',
   'owner-recovery.mint',
+  'owner-recovery.end',
+  'owner-replacement.mint',
   'session-secret.rotate',
 ];
 /** Changes that an auditor makes all the same: to what is their own. */

@@ -40,6 +40,17 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
       assertWebOrigin(request.origin);
       return mint({ env, request, ownerRoleKey });
     }),
+    jsonRoute(ROUTES.ownerReplacement, async (request, env) => {
+      const mint = requireHook(deps, 'mintOwnerReplacement');
+      assertWebOrigin(request.origin);
+      return mint({ env, request, ownerRoleKey });
+    }),
+    jsonRoute(ROUTES.ownerRecoveryEnd, async (request, env) => {
+      const ended = await requireHook(deps, 'endOwnerRecovery')({ env, request, ownerRoleKey });
+      const { tenantId, scopeId } = request;
+      await deps.settleInvites?.({ env, request: { tenantId, scopeId }, ownerRoleKey });
+      return ended;
+    }),
     jsonRoute(ROUTES.sessionSecretRotate, async (request, env) => {
       const rotate = requireHook(deps, 'rotateSessionSecret');
       // By name: another field of the hook's answer could be the secret.

@@ -4,7 +4,11 @@ import type {
   DeliveryWarning,
   OwnerClaim,
   OwnerRecovery,
+  OwnerRecoveryEnd,
+  OwnerRecoveryEndRequest,
   OwnerRecoveryRequest,
+  OwnerReplacement,
+  OwnerReplacementRequest,
   OwnerSeat,
   ownerClaimRequest,
   ProvisionRequest,
@@ -79,6 +83,13 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
    */
   readonly mintOwnerRecovery?: PlatformHook<Bindings, OwnerRecoveryRequest, OwnerRecovery>;
   /**
+   * The same, for an owner who must be replaced: `mintOwnerReplacement` of the identity directory. Tells the present
+   * holder of the seat. Omitted: owner-replacement is 501.
+   */
+  readonly mintOwnerReplacement?: PlatformHook<Bindings, OwnerReplacementRequest, OwnerReplacement>;
+  /** Ends either link: `endOwnerRecovery` of the identity directory. Omitted: owner-recovery/end is 501. */
+  readonly endOwnerRecovery?: PlatformHook<Bindings, OwnerRecoveryEndRequest, OwnerRecoveryEnd>;
+  /**
    * Replaces the secret that signs the tenant's sessions: `rotateSessionSecret` of its identity directory. A repeat
    * replaces it once more. Omitted: session-secret/rotate is 501.
    */
@@ -114,4 +125,6 @@ export type RequiredHook =
   | 'ownerSeat'
   | 'mintOwnerClaim'
   | 'mintOwnerRecovery'
+  | 'mintOwnerReplacement'
+  | 'endOwnerRecovery'
   | 'rotateSessionSecret';

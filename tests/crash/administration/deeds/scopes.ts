@@ -140,6 +140,32 @@ export const scopeDeeds = {
       ],
     };
   }),
+  'owner-replacement.mint': scope(async (bench, at) => {
+    await withHostname(bench, at);
+    await bench.platform.claimSeat(at);
+    return {
+      params: at,
+      body: { why: 'Ticket 18.', replace: true },
+      effect: [
+        rowIn(`identity/${at.tenant}`, 'seats WHERE scope_id = ? AND recovery_replaces = 1', at.scope),
+      ],
+    };
+  }),
+  'owner-recovery.end': scope(async (bench, at) => {
+    await withHostname(bench, at);
+    await bench.platform.claimSeat(at);
+    await bench.value('owner-recovery.mint', {
+      params: at,
+      body: { why: 'Ticket 17.', recover: true },
+    });
+    return {
+      params: at,
+      body: { why: 'Ticket 19.' },
+      effect: [
+        rowIn(`identity/${at.tenant}`, 'invites WHERE scope_id = ? AND revoked_at IS NOT NULL', at.scope),
+      ],
+    };
+  }),
   'owner-claim.mint': scope(async (bench, at) => {
     await withHostname(bench, at);
     return {

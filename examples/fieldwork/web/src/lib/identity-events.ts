@@ -78,6 +78,16 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
     who: actor,
     text: `made a link by which a person takes over${asRole(word('role'))}.`,
   }),
+  owner_replacement_made: ({ actor }) => ({
+    who: actor,
+    text: 'made a link by which a person takes the place of the owner.',
+  }),
+  owner_recovery_ended: ({ actor }) => ({ who: actor, text: 'ended the link for a new owner.' }),
+  owner_replaced: own(() => 'took the place of the owner, with a link of the operator.'),
+  owner_transferred: ({ actor, name }) => ({
+    who: actor,
+    text: `handed the seat of the owner to ${name ?? 'a teammate'}.`,
+  }),
 
   invite_created: ({ actor, name, word }) => ({
     who: actor,

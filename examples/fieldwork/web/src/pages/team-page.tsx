@@ -63,7 +63,13 @@ export function TeamPage() {
         {!team.data && !team.error && <Skeleton label="Loading the team" />}
         <ul className="members" aria-label="Members">
           {team.data?.map((member) => (
-            <MemberRow key={member.principal} member={member} manages={manages} onChanged={changed(team)} />
+            <MemberRow
+              key={member.principal}
+              member={member}
+              manages={manages}
+              holdsSeat={team.data?.some((each) => each.you && each.owner) === true}
+              onChanged={changed(team)}
+            />
           ))}
         </ul>
       </Card>
@@ -103,15 +109,19 @@ export function TeamPage() {
 function MemberRow({
   member,
   manages,
+  holdsSeat,
   onChanged,
 }: {
   member: MemberRecord;
   manages: boolean;
+  /** Whether the reader holds the seat of the owner. */
+  holdsSeat: boolean;
   onChanged: () => void;
 }) {
   const announce = useAnnounce();
   const action = useAction();
   const [removing, setRemoving] = useState(false);
+  const [handing, setHanding] = useState(false);
   const name = member.name ?? member.email ?? 'A teammate';
   const path = `/api/members/${member.principal}`;
   const changeRole = (role: string) =>
@@ -127,6 +137,13 @@ function MemberRow({
       onChanged();
       announce(`${name} is not on the team any more.`);
     });
+  const handOver = () =>
+    action.run(async () => {
+      await post(`${path}/make-owner`);
+      setHanding(false);
+      onChanged();
+      announce(`${name} holds the seat of the owner now.`);
+    });
   const mayChange = manages && !member.owner && !member.you;
   return (
     <li>
@@ -137,7 +154,7 @@ function MemberRow({
           {member.you && ' (you)'}
         </strong>
         {member.email && <small>{member.email}</small>}
-        {!removing && <ErrorNote error={action.error} />}
+        {!removing && !handing && <ErrorNote error={action.error} />}
       </div>
       {mayChange ? (
         <>
@@ -152,12 +169,36 @@ function MemberRow({
               </option>
             ))}
           </select>
+          {holdsSeat && (
+            <Button
+              look="quiet"
+              aria-label={`Transfer the ownership to ${name}`}
+              onClick={() => setHanding(true)}
+            >
+              Transfer ownership
+            </Button>
+          )}
           <Button look="quiet" aria-label={`Remove ${name}`} onClick={() => setRemoving(true)}>
             Remove
           </Button>
         </>
       ) : (
         <Badge>{member.roles.map(roleName).join(', ') || 'No role'}</Badge>
+      )}
+      {handing && (
+        <Dialog
+          title={`Transfer the ownership to ${name}?`}
+          submit="Transfer ownership"
+          danger
+          action={action}
+          onClose={() => setHanding(false)}
+          onSubmit={() => void handOver()}
+        >
+          <p>
+            {name} becomes the owner, whom no teammate can remove. You stay on the team with your role, and
+            only {name} can give the ownership back.
+          </p>
+        </Dialog>
       )}
       {removing && (
         <Dialog
