@@ -182,6 +182,21 @@ describe('whose files they are', () => {
     expect(denials.items).toHaveLength(4);
   });
 
+  test('a technician adds files to his order and removes none, and a finished order keeps its own', async () => {
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
+    await ada.post(`/api/orders/${order}/assign`, { assignee: principal });
+    await upload(jo, { name: 'his.jpg' });
+    const [file] = (await listOf(jo)).items;
+    const remove = `${pathOf()}/${file?.id}/remove`;
+    expect(await jo.refused('POST', remove, {})).toMatchObject({ status: 403, reason: 'order_detach' });
+    await ada.post(`/api/orders/${order}/cancel`, {});
+    expect(await ada.refused('POST', remove, {})).toMatchObject({
+      code: 'immutable',
+      reason: 'order_is_cancelled',
+    });
+    expect((await listOf(ada)).items).toHaveLength(1);
+  });
+
   test('a file of one order is none of another, although both may be seen', async () => {
     const other = await openOrder('Other');
     await upload(ada);

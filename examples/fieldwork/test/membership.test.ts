@@ -187,3 +187,32 @@ describe('the owner seat', () => {
     expect(await ada.get('/api/me')).toMatchObject({ status: 'member' });
   });
 });
+
+test('the history of an order shows a technician no amount of its invoice, and says that something is left out', async () => {
+  const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
+  const customer = await ada.post<{ id: string }>('/api/customers', { name: 'C' });
+  const order = await ada.post<{ id: string }>('/api/orders', { customer: customer.id, title: 'T' });
+  const path = `/api/orders/${order.id}`;
+  await ada.post(`${path}/assign`, { assignee: principal });
+  await ada.post(`${path}/schedule`, { from: '2026-03-03T10:00:00.000Z', to: '2026-03-03T12:00:00.000Z' });
+  await jo.post(`${path}/start`);
+  await jo.post(`${path}/complete`, { minutes: 90 });
+  await ada.post(`${path}/invoice`);
+  interface Story {
+    readonly items: readonly { type: string; withheld: boolean; effects: readonly { type: string }[] }[];
+    readonly withheld: boolean;
+  }
+  const storyOf = async (visitor: Visitor) => visitor.get<Story>(`${path}/history`);
+  const effectsIn = ({ items }: Story) => items.flatMap(({ effects }) => effects.map(({ type }) => type));
+  const [his, hers] = [await storyOf(jo), await storyOf(ada)];
+  expect(effectsIn(hers)).toEqual(expect.arrayContaining(['invoice.drafted', 'invoice.issued']));
+  expect(hers.items.some(({ withheld }) => withheld)).toBe(false);
+  expect(effectsIn(his)).toEqual([]);
+  expect(JSON.stringify(his)).not.toContain('totalCents');
+  expect(his.items.filter(({ withheld }) => withheld).map(({ type }) => type)).toEqual([
+    'order.completed',
+    'order.invoiced',
+  ]);
+  // Every event of the order itself is there.
+  expect([his.items.length, his.withheld]).toEqual([hers.items.length, false]);
+});

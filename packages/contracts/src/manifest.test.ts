@@ -28,6 +28,7 @@ test.each([
     { entities: { book: { attachments: { read: 'book.read', write: 'book.burn' } } } },
     'entities.book.attachments',
   ],
+  ['the reading of an entity', { entities: { book: { read: 'book.burn' } } }, 'entities.book.read'],
 ])('%s that names an undeclared permission is refused, with its place', (_, change, place) => {
   const { error } = manifestSchema.safeParse({ ...manifest, ...change });
   expect(error?.issues.map(({ path, message }) => [path.join('.'), message])).toEqual([

@@ -57,8 +57,15 @@ export const manifestSchema = z
       z.string().max(64),
       z.strictObject({
         parent: z.string().max(64).optional(),
-        /** The permissions that reading and adding a record's attachments take; without it, it has none. */
-        attachments: z.strictObject({ read: permissionKey, write: permissionKey }).optional(),
+        /** The permission that reading the record's events takes; without it, no member reads them. */
+        read: permissionKey.optional(),
+        /**
+         * The permissions that reading, adding and removing a record's attachments take; without it, it has none, and
+         * without `remove` no attachment is removed.
+         */
+        attachments: z
+          .strictObject({ read: permissionKey, write: permissionKey, remove: permissionKey.optional() })
+          .optional(),
       }),
     ),
     /** The services of the vertical (subscriptions, schedules, its public surface), with their permissions. */
@@ -93,7 +100,8 @@ export const manifestSchema = z
       requireDeclared(['services', key], service.permissions);
     for (const [type, entity] of Object.entries(manifest.entities)) {
       if (entity.attachments)
-        requireDeclared(['entities', type, 'attachments'], Object.values(entity.attachments));
+        requireDeclared(['entities', type, 'attachments'], Object.values(entity.attachments).filter((each) => each !== undefined));
+      if (entity.read !== undefined) requireDeclared(['entities', type, 'read'], [entity.read]);
       if (entity.parent !== undefined && !Object.hasOwn(manifest.entities, entity.parent)) {
         issues.addIssue({
           code: 'custom',

@@ -1,5 +1,7 @@
 /** The methods of a scope that look into its logs, its requests to the platform and its tables. */
 import {
+  type ActorId,
+  actorId,
   deadLettersQuery,
   entityRef,
   facetsQuery,
@@ -17,11 +19,17 @@ import type { ScopeMethods } from './contract/scope-methods.ts';
 import { listTables, readTable } from './data-window/tables.ts';
 import { makeDeadLetters } from './deliveries/dead-letters.ts';
 import { makeFacets } from './events/facets.ts';
-import { makeEventLog } from './events/log.ts';
+import { makeEventLog, type Reading } from './events/log.ts';
+import { makeReaders } from './events/readers.ts';
 import type { ScopeParts } from './scope-unit.ts';
 
 const REF = { tenantId: true, scopeId: true } as const;
-const historyInput = z.strictObject({ entity: entityRef, sealed: z.boolean().optional(), ...pageQuery });
+const historyInput = z.strictObject({
+  entity: entityRef,
+  sealed: z.boolean().optional(),
+  reader: actorId.optional(),
+  ...pageQuery,
+});
 const deadLettersInput = deadLettersQuery.omit(REF);
 const requestsInput = platformRequestsQuery.omit(REF);
 const requestHistoryInput = platformRequestHistoryQuery.omit(REF);
@@ -48,11 +56,19 @@ export function makeReadMethods({
   const log = makeEventLog(events, pruned);
   const facets = makeFacets(db, pruned);
   const deadLetters = makeDeadLetters({ unit, lanes, store: deliveries, events });
+  const readers = makeReaders({ unit, ...parts });
+  const readingOf = (asked: { reader?: ActorId | undefined; sealed?: boolean | undefined }): Reading => ({
+    mayRead: readers(asked.reader),
+    sealed: asked.sealed ?? false,
+  });
   return {
-    history: (input) => log.history(parseInput('The query', historyInput, input)),
-    cause: ({ event, sealed }) => log.cause(event, sealed),
-    effects: ({ event, sealed }) => log.effects(event, sealed),
-    invocation: ({ invocation, sealed }) => log.invocation(invocation, sealed),
+    history: (input) => {
+      const { reader, sealed, ...query } = parseInput('The query', historyInput, input);
+      return log.history({ ...query, ...readingOf({ reader: reader as ActorId | undefined, sealed }) });
+    },
+    cause: ({ event, ...asked }) => log.cause(event, readingOf(asked)),
+    effects: ({ event, ...asked }) => log.effects(event, readingOf(asked)),
+    invocation: ({ invocation, ...asked }) => log.invocation(invocation, readingOf(asked)),
     facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
     deadLetters: (input) => deadLetters.list(parseInput('The query', deadLettersInput, input)),
     retryDeadLetter: (input) => {

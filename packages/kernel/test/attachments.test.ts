@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ActorId, AttachmentMeta } from '@freehold/contracts';
+import { type ActorId, type AttachmentMeta, PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { makeNodeBlobStore } from '../../engine-node/src/blob-store.ts';
@@ -20,7 +20,10 @@ const vertical = defineVertical({
   ...shop,
   manifest: {
     ...shop.manifest,
-    entities: { box: { attachments: { read: 'box.read', write: 'box.pack' } }, bill: {} },
+    entities: {
+      box: { attachments: { read: 'box.read', write: 'box.pack', remove: 'bill.write' } },
+      bill: {},
+    },
   },
 });
 const entity = { type: 'box', id: 'box_1' };
@@ -182,6 +185,42 @@ test('who may not write is refused before a byte is read, and who may not read s
   ])
     await expect(attempt()).rejects.toMatchObject({ code: 'permission_denied' });
   expect((await opened.scope.listDenials({ limit: 10 })).items).toHaveLength(4);
+});
+
+test('removing takes a right of its own, and a state of the record that allows it', async () => {
+  const states: string[] = [];
+  const guarded = defineVertical({
+    ...vertical,
+    requireRemovable: ({ sql, principal }, { entity, filename }) => {
+      const rows = sql.get<{ n: number }>('SELECT count(*) AS n FROM boxes')?.n;
+      states.push(`${principal} ${entity.id} ${filename} ${rows}`);
+      if (states.length === 1) throw new PlatformError('immutable', 'The box is sealed.');
+    },
+  });
+  await using opened = await openWithBlobs(1_000, { vertical: guarded });
+  const { id } = await opened.add('mine', {}, packer);
+  // The packer adds files, and removes none: not even their own.
+  await expect(opened.attachments.remove(scope, packer, id)).rejects.toMatchObject({
+    code: 'permission_denied',
+    reason: 'bill_write',
+  });
+  await expect(opened.attachments.remove(scope, owner, id)).rejects.toMatchObject({ code: 'immutable' });
+  expect(await opened.attachments.list(scope, owner, entity)).toHaveLength(1);
+  await opened.attachments.remove(scope, owner, id);
+  expect(await opened.attachments.list(scope, owner, entity)).toEqual([]);
+  expect(states).toEqual(Array(2).fill(`${owner} box_1 label.pdf 0`));
+});
+
+test('where the manifest names no permission for it, no attachment is removed', async () => {
+  const entities = { box: { attachments: { read: 'box.read', write: 'box.pack' } }, bill: {} };
+  const silent = defineVertical({ ...vertical, manifest: { ...vertical.manifest, entities } });
+  await using opened = await openWithBlobs(1_000, { vertical: silent });
+  const { id } = await opened.add('kept');
+  await expect(opened.attachments.remove(scope, owner, id)).rejects.toMatchObject({
+    code: 'forbidden',
+    reason: 'attachments_not_removable',
+  });
+  expect(await opened.attachments.list(scope, owner, entity)).toHaveLength(1);
 });
 
 test('what lies outside of one record cannot be reached through it', async () => {

@@ -13,7 +13,7 @@ const vertical = defineVertical({
   ...shop,
   manifest: {
     ...shop.manifest,
-    entities: { box: { attachments: { read: 'box.read', write: 'box.pack' } }, bill: {} },
+    entities: { box: { attachments: { read: 'box.read', write: 'box.pack', remove: 'box.pack' } }, bill: {} },
   },
 });
 

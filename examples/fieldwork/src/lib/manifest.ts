@@ -17,6 +17,7 @@ export const manifest = {
     'order.plan': 'Change, schedule and assign work orders',
     'order.work': 'Start and complete work orders',
     'order.note': 'Write notes on a work order, and attach files to it',
+    'order.detach': 'Remove files from a work order',
     'order.cancel': 'Cancel work orders',
     'order.invoice': 'Turn completed work into an invoice',
     'order.summarise': 'Have a language model write summaries of work orders for customers',
@@ -51,6 +52,7 @@ export const manifest = {
         'order.plan',
         'order.work',
         'order.note',
+        'order.detach',
         'order.cancel',
         'order.invoice',
         'order.summarise',
@@ -81,6 +83,7 @@ export const manifest = {
         'order.plan',
         'order.work',
         'order.note',
+        'order.detach',
         'order.cancel',
         'order.invoice',
         'order.summarise',
@@ -99,19 +102,22 @@ export const manifest = {
   },
   ownerRole: 'owner',
   entities: {
-    customer: {},
-    site: {},
-    // A member who sees an order sees its photos; one who writes notes on it adds photos.
-    order: { attachments: { read: 'order.read', write: 'order.note' } },
-    invoice: {},
-    rates: {},
-    reminder: {},
-    request: {},
-    widget: {},
+    customer: { read: 'customer.read' },
+    site: { read: 'site.read' },
+    order: {
+      read: 'order.read',
+      // A member who sees an order sees its photos; one who writes notes on it adds photos.
+      attachments: { read: 'order.read', write: 'order.note', remove: 'order.detach' },
+    },
+    invoice: { read: 'invoice.read' },
+    rates: { read: 'rates.read' },
+    reminder: { read: 'reminder.read' },
+    request: { read: 'request.read' },
+    widget: { read: 'widget.read' },
   },
   services: {
     // The service for scheduled work: reminders, and the removal of an erased customer's files.
-    office: { name: 'Fieldwork', permissions: ['reminder.raise', 'customer.erase', 'order.note'] },
+    office: { name: 'Fieldwork', permissions: ['reminder.raise', 'customer.erase', 'order.detach'] },
     // The appointment form on the trader's own web site: it can ask, and nothing else.
     booking: { name: 'Appointment form', permissions: ['request.ask', 'widget.read'] },
     // The service between members and language models: it asks whether a call may be made, and records its tokens.

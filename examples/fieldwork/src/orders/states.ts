@@ -37,6 +37,9 @@ export const TRANSITIONS: Readonly<Record<OrderVerb, Readonly<Partial<Record<Ord
   },
 };
 
+/** States in which files of an order are part of its record, and are not removed. */
+export const FILES_STAY: ReadonlySet<OrderState> = new Set(['invoiced', 'cancelled']);
+
 /** Where a verb leads from a state, or null where it is not possible. */
 export function nextState(verb: OrderVerb, state: OrderState): OrderState | null {
   return TRANSITIONS[verb][state] ?? null;

@@ -14,7 +14,7 @@ import {
 import { queryFields, textReader } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import { manifest, type PermissionKey } from '../lib/manifest.ts';
-import { directoryOf, requireNode, requirePermission, scopeOf } from './caller.ts';
+import { authenticatedPrincipal, directoryOf, requireNode, requirePermission, scopeOf } from './caller.ts';
 import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { nameActors } from './people.ts';
 import { readCustomer, readOrder } from './records.ts';
@@ -59,7 +59,8 @@ async function storyOf(
   { type, id, ...query }: EntityRef & { readonly limit: number; readonly cursor?: string },
 ): Promise<Response> {
   const scope = scopeOf(services, c);
-  const page = await scope.history({ entity: { type, id }, ...query });
+  const reader = await authenticatedPrincipal(services, c);
+  const page = await scope.history({ entity: { type, id }, reader, ...query });
   const actorOf = await nameActors(
     services,
     c,
@@ -67,15 +68,16 @@ async function storyOf(
   );
   const items = await Promise.all(
     page.items.map(async (event): Promise<HistoryEntry> => {
-      const effects = await scope.effects({ event: event.id });
+      const effects = await scope.effects({ event: event.id, reader });
       return {
         ...happening(event),
         actor: actorOf(event.actor),
         effects: effects.items.map(happening),
+        withheld: effects.withheld === true,
       };
     }),
   );
-  return c.json({ items, nextCursor: page.nextCursor });
+  return c.json({ items, nextCursor: page.nextCursor, withheld: page.withheld === true });
 }
 
 async function denials(services: Services, c: FieldworkContext): Promise<Response> {

@@ -79,9 +79,15 @@ const happening = z.object({
  * `GET /api/orders/:order/history` and `GET /api/customers/:customer/history`: the events, their actors and effects.
  * Data about an erased person is `{ $shredded }`.
  */
-export const historyEntry = happening.extend({ actor: actorRecord, effects: z.array(happening) });
+export const historyEntry = happening.extend({
+  actor: actorRecord,
+  effects: z.array(happening),
+  /** Whether effects were left out, on records that the reader may not see. */
+  withheld: z.boolean(),
+});
 export type HistoryEntry = z.infer<typeof historyEntry>;
-export const historyResponse = pageOf(historyEntry);
+/** `withheld`: the record's own events were left out. */
+export const historyResponse = pageOf(historyEntry).extend({ withheld: z.boolean() });
 
 /** One file of an order. */
 export const attachmentEntry = attachmentRecord.omit({ entity: true, digest: true, by: true }).extend({

@@ -14,7 +14,7 @@ import {
   PlatformError,
   parseInput,
 } from '@freehold/contracts';
-import type { UnitContext } from '@freehold/store';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import type { ScopeMethods } from '../contract/scope-methods.ts';
 import type { DenialStore } from '../denials/store.ts';
@@ -53,6 +53,8 @@ export interface AttachmentParts {
   readonly denials: DenialStore;
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
+  /** For the vertical's own rules. */
+  readonly readOnlySql: SqlDatabase;
   readonly onEvent: (event: EventRow, nowMs: number) => void;
   /** The time for which the bytes of a removed attachment are kept: the window of a rewind, and a day. */
   readonly keptMs: number;
@@ -63,7 +65,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
   const store = makeAttachmentStore(unit.db);
 
   /** Demands the permission of the owning record. */
-  const demand = (principal: ActorId, named: EntityRef, access: 'read' | 'write'): Proof => {
+  const demand = (principal: ActorId, named: EntityRef, access: 'read' | 'write' | 'remove'): Proof => {
     const declared = Object.hasOwn(vertical.manifest.entities, named.type)
       ? vertical.manifest.entities[named.type]
       : undefined;
@@ -72,7 +74,14 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
         reason: 'no_attachments',
       });
     const entity = parts.requireEntity(named, 'attachment');
-    return demandOutside(parts, { principal, permission: declared.attachments[access], entity });
+    const permission = declared.attachments[access];
+    if (permission === undefined)
+      throw new PlatformError(
+        'forbidden',
+        `Attachments of records of type ${named.type} cannot be removed: the manifest declares no permission for it.`,
+        { reason: 'attachments_not_removable' },
+      );
+    return demandOutside(parts, { principal, permission, entity });
   };
 
   const requireOne = (id: string): AttachmentRecord => {
@@ -169,8 +178,10 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
     removeAttachment: (input) => {
       const { principal, id } = parseInput('The attachment', oneInput, input);
       const found = requireOne(id);
-      const proof = demand(principal, found.entity, 'write');
-      store.remove(id, unit.now());
+      const proof = demand(principal, found.entity, 'remove');
+      const now = unit.now();
+      vertical.requireRemovable?.({ sql: parts.readOnlySql, now, principal }, found);
+      store.remove(id, now);
       record('attachment.removed', found, principal, proof);
       return null;
     },

@@ -43,7 +43,12 @@ export interface Attachments {
   open(scopeId: ScopeId, principal: ActorId, id: string, range?: ByteRange): Promise<OpenAttachment>;
   /** Returns those of one record, oldest first; at most 200. */
   list(scopeId: ScopeId, principal: ActorId, entity: EntityRef): Promise<readonly AttachmentRecord[]>;
-  /** Removes the row at once, and the bytes when no rewind can need them: after eight days. */
+  /**
+   * Removes the row at once, and the bytes when no rewind can need them: after eight days. It takes a permission of its
+   * own (`attachments.remove` of the manifest), and the consent of the vertical's `requireRemovable`.
+   * @throws PlatformError `not_found`, `permission_denied`; `forbidden`, reason `attachments_not_removable`, where the
+   * manifest declares no such permission; what `requireRemovable` throws.
+   */
   remove(scopeId: ScopeId, principal: ActorId, id: string): Promise<void>;
   /**
    * Deletes bytes that no row needs, nor one that a rewind or a snapshot could bring back. Returns the numbers. Safe at

@@ -31,6 +31,7 @@ import type {
   TenantId,
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
+import type { Withheld } from '../events/readers.ts';
 import type { KeyNeeds, KeySupply, PoolNeed } from '../keys/key-needs.ts';
 import type { Binding, HeldKeys } from '../keys/vault.ts';
 import type { PrunedBefore, PrunedPage } from '../lib/pruned.ts';
@@ -40,8 +41,14 @@ import type { Proof } from '../vertical/vertical.ts';
 /** One scope, from outside. */
 export type ScopeStub = UnitStub<ScopeMethods>;
 
+/** The way in which events are read: see `history`. */
+export interface EventRead {
+  readonly sealed?: boolean;
+  readonly reader?: ActorId;
+}
+
 /** The answer of a walk through the log: at most 500 events. */
-export interface EventWalkResult {
+export interface EventWalkResult extends Withheld {
   readonly items: EventRecord[];
   /** True when the walk was cut at its bound, or reached events that retention may have removed. */
   readonly truncated: boolean;
@@ -233,23 +240,26 @@ export type ScopeMethods = {
   }): Proof[];
   /**
    * Returns the events of one record, oldest first; `limit` is 1 to 200. With `sealed`, here and in the other reads,
-   * payloads about persons stay closed: `{ $sealed }`. Those of an erased person are `{ $shredded: { at } }`.
+   * payloads about persons stay closed: `{ $sealed }`. Those of an erased person are `{ $shredded: { at } }`. With
+   * `reader`, here and in the walks, events are left out whose entity the reader may not read (`read` in the manifest),
+   * and `withheld` says so; without it every event is there, which is for the platform.
    */
   history(input: {
     readonly entity: EntityRef;
     readonly limit: number;
     readonly cursor?: string;
     readonly sealed?: boolean;
-  }): PrunedPage<EventRecord>;
+    readonly reader?: ActorId;
+  }): PrunedPage<EventRecord> & Withheld;
   /** Returns the way from an event back to its origin: the event itself, its cause, and so on (spec 4.3.3). */
-  cause(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
+  cause(input: EventRead & { readonly event: EventId }): EventWalkResult;
   /** Returns the direct and further effects of an event in the order of their time, without the event (spec 4.3.3). */
-  effects(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
+  effects(input: EventRead & { readonly event: EventId }): EventWalkResult;
   /**
    * Returns every event of one invocation; nested operations have invocations of their own. Here and in the walks,
    * an event that is older than the retention is `not_found`, reason `history_pruned`.
    */
-  invocation(input: { readonly invocation: InvocationId; readonly sealed?: boolean }): InvocationEvents;
+  invocation(input: EventRead & { readonly invocation: InvocationId }): InvocationEvents & Withheld;
   /** Narrows, groups and counts the newest 100,000 events of the span (spec 4.3.3). */
   facets(input: Omit<FacetsQuery, 'tenantId' | 'scopeId'>): EventFacets;
   /**

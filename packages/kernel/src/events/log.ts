@@ -12,10 +12,18 @@ import {
 } from '@freehold/contracts';
 import type { EventWalkResult } from '../contract/scope-methods.ts';
 import type { Pruned, PrunedPage } from '../lib/pruned.ts';
+import type { MayRead, Withheld } from './readers.ts';
 import type { EventRow, EventStore } from './store.ts';
 
 /** The greatest number of events in one walk. */
 export const WALK_MAX = 500;
+
+/** The way in which events are read. */
+export interface Reading {
+  readonly mayRead: MayRead;
+  /** Whether payloads about persons stay closed. */
+  readonly sealed: boolean;
+}
 
 export function makeEventLog(store: EventStore, pruned: Pruned) {
   /** Whether events of such an id, or its effects, may have been removed. */
@@ -38,18 +46,30 @@ export function makeEventLog(store: EventStore, pruned: Pruned) {
     return row;
   };
 
+  /** Leaves out what the reader may not read, before any payload is opened. */
+  const shown = (
+    rows: readonly EventRow[],
+    { mayRead, sealed }: Reading,
+  ): { items: EventRecord[] } & Withheld => {
+    const readable = rows.filter((row) => mayRead({ type: row.entityType, id: row.entityId }));
+    const items = store.recordsOf(readable, sealed);
+    return readable.length === rows.length ? { items } : { items, withheld: true };
+  };
+
   return {
     history: ({
       entity,
       limit,
       cursor,
-      sealed = false,
-    }: {
+      ...reading
+    }: Reading & {
       entity: EntityRef;
       limit: number;
       cursor?: string | undefined;
-      sealed?: boolean | undefined;
-    }): PrunedPage<EventRecord> => {
+    }): PrunedPage<EventRecord> & Withheld => {
+      // Every event of the page is of this one entity.
+      if (!reading.mayRead(entity))
+        return { items: [], nextCursor: null, withheld: true, ...pruned.said('history') };
       const after = cursor === undefined ? '' : decodeCursor(cursor);
       const rows = store.ofEntity(entity, after, limit + 1);
       const page = cutPage(
@@ -58,11 +78,11 @@ export function makeEventLog(store: EventStore, pruned: Pruned) {
         (row) => row.id,
         (row) => row,
       );
-      return { ...page, items: store.recordsOf(page.items, sealed), ...pruned.said('history') };
+      return { ...page, items: store.recordsOf(page.items, reading.sealed), ...pruned.said('history') };
     },
 
     /** Walks backwards from an event. Ends at a cycle, which only a damaged log has, and at a removed cause. */
-    cause: (event: string, sealed = false): EventWalkResult => {
+    cause: (event: string, reading: Reading): EventWalkResult => {
       const seen = new Map<string, EventRow>();
       let next: EventRow | undefined = require(event);
       let isMissing = false;
@@ -73,11 +93,11 @@ export function makeEventLog(store: EventStore, pruned: Pruned) {
         isMissing = cause !== null && next === undefined;
       }
       const truncated = isMissing || (next !== undefined && !seen.has(next.id));
-      return { items: store.recordsOf([...seen.values()], sealed), truncated };
+      return { ...shown([...seen.values()], reading), truncated };
     },
 
     /** Walks forwards, breadth first, without the event itself. */
-    effects: (event: string, sealed = false): EventWalkResult => {
+    effects: (event: string, reading: Reading): EventWalkResult => {
       require(event);
       const seen = new Map<string, EventRow>();
       const frontier = [event];
@@ -96,11 +116,11 @@ export function makeEventLog(store: EventStore, pruned: Pruned) {
         }
       }
       const rows = [...seen.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-      return { items: store.recordsOf(rows, sealed), truncated: isFull || isMissing };
+      return { ...shown(rows, reading), truncated: isFull || isMissing };
     },
 
     /** @throws PlatformError `not_found`, reason `unknown_invocation` or `history_pruned`. */
-    invocation: (id: string, sealed = false): InvocationEvents => {
+    invocation: (id: string, reading: Reading): InvocationEvents & Withheld => {
       const found = store.invocation(id);
       const prefix = ID_PREFIXES.invocation;
       if (!found)
@@ -109,7 +129,7 @@ export function makeEventLog(store: EventStore, pruned: Pruned) {
       const rows = store.ofInvocation(id, WALK_MAX + 1);
       return {
         invocation: { ...invocation, startedAt: toTimestamp(startedAtMs) },
-        items: store.recordsOf(rows.slice(0, WALK_MAX), sealed),
+        ...shown(rows.slice(0, WALK_MAX), reading),
         truncated: rows.length > WALK_MAX || isPruned(prefix, id),
       };
     },

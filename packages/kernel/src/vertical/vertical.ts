@@ -1,6 +1,7 @@
 /** The interface of a vertical's builder: the context of an operation, and the declaration of a vertical. */
 import {
   type ActorId,
+  type AttachmentRecord,
   type EntityRef,
   type EventId,
   IN_WORDS,
@@ -206,6 +207,14 @@ export interface Vertical {
   readonly chainMax?: number;
   /** The retention of its scopes. Default: everything is kept for good. */
   readonly retention?: RetentionPolicy;
+  /**
+   * Refuses, by a `PlatformError`, to remove an attachment in the present state of its entity. It is asked after the
+   * permission, in the transaction of the removal. Without it every state allows the removal.
+   */
+  readonly requireRemovable?: (
+    ctx: { readonly sql: SqlDatabase; readonly now: number; readonly principal: ActorId },
+    attachment: AttachmentRecord,
+  ) => void;
   /**
    * Removes an erased person's unsealed data from the vertical's own tables, in the transaction that redacts the
    * events. Sealed data is unreadable already. It does not reach older copies.

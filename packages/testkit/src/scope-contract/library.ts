@@ -241,7 +241,7 @@ export const library: Vertical = defineVertical({
     entities: {
       room: {},
       shelf: { parent: 'room' },
-      book: { parent: 'shelf', attachments: { read: 'book.read', write: 'book.add' } },
+      book: { parent: 'shelf', attachments: { read: 'book.read', write: 'book.add', remove: 'book.add' } },
       folder: { parent: 'folder' },
       loan: {},
       reader: {},

@@ -96,6 +96,7 @@ function Entry({
             ))}
           </ul>
         )}
+        {entry.withheld && <p className="quiet">It set off more, on records that you may not see.</p>}
       </div>
     </li>
   );

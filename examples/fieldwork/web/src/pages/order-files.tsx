@@ -18,21 +18,22 @@ interface FilesProps {
   readonly order: Order;
   readonly version: string | null;
   readonly mayAdd: boolean;
+  readonly mayRemove: boolean;
   /** Told after every change, for each is part of the order's story. */
   readonly onChanged: () => void;
 }
 
-export function OrderFiles({ order, version, mayAdd, onChanged }: FilesProps) {
+export function OrderFiles({ order, version, ...rights }: FilesProps) {
   if (order.customer.erased)
     return (
       <Card title={TITLE}>
         <p className="quiet">What was attached was erased with the customer.</p>
       </Card>
     );
-  return <Files order={order} version={version} mayAdd={mayAdd} onChanged={onChanged} />;
+  return <Files order={order} version={version} {...rights} />;
 }
 
-function Files({ order, version, mayAdd, onChanged }: FilesProps) {
+function Files({ order, version, mayAdd, mayRemove, onChanged }: FilesProps) {
   const path = `/api/orders/${order.id}/attachments`;
   const announce = useAnnounce();
   const files = useLoad<AttachmentList>(`files ${order.id}`, (signal) => get(path, { signal }));
@@ -67,7 +68,7 @@ function Files({ order, version, mayAdd, onChanged }: FilesProps) {
             key={file.id}
             file={file}
             path={`${path}/${file.id}`}
-            {...(mayAdd && { onRemove: () => setRemoving(file) })}
+            {...(mayRemove && { onRemove: () => setRemoving(file) })}
           />
         ))}
       </ul>

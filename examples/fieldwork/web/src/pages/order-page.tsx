@@ -155,7 +155,13 @@ export function OrderPage({ id }: { id: string }) {
             )}
           </Card>
           <Notes order={order} version={version} mayWrite={may('note')} onWritten={loaded.reload} />
-          <OrderFiles order={order} version={version} mayAdd={may('note')} onChanged={loaded.reload} />
+          <OrderFiles
+            order={order}
+            version={version}
+            mayAdd={may('note')}
+            mayRemove={can('order.detach') && order.state !== 'invoiced' && order.state !== 'cancelled'}
+            onChanged={loaded.reload}
+          />
           {can('order.summarise') && !order.customer.erased && (
             <OrderSummary key={order.id} order={order.id} />
           )}
