@@ -100,7 +100,10 @@ export const manifestSchema = z
       requireDeclared(['services', key], service.permissions);
     for (const [type, entity] of Object.entries(manifest.entities)) {
       if (entity.attachments)
-        requireDeclared(['entities', type, 'attachments'], Object.values(entity.attachments).filter((each) => each !== undefined));
+        requireDeclared(
+          ['entities', type, 'attachments'],
+          Object.values(entity.attachments).filter((each) => each !== undefined),
+        );
       if (entity.read !== undefined) requireDeclared(['entities', type, 'read'], [entity.read]);
       if (entity.parent !== undefined && !Object.hasOwn(manifest.entities, entity.parent)) {
         issues.addIssue({

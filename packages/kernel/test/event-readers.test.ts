@@ -2,7 +2,7 @@
 import type { ActorId, EventId, InvocationId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { defineVertical } from '../src/index.ts';
-import { guest, openShop, owner, scopeId, shop, tenantId } from './shop.ts';
+import { guest, openShop, owner, scopeId, shop, tenant } from './shop.ts';
 
 const withReads = (entities: Record<string, { read?: string }>) =>
   defineVertical({ ...shop, manifest: { ...shop.manifest, entities } });
@@ -30,7 +30,7 @@ async function openShipped(entities: Record<string, { read?: string }>) {
   };
 }
 
-/** What a reader gets of every read: the types of the events, and whether some were left out. */
+/** Returns the answers of every read for one reader: the types of the events, and whether some were left out. */
 async function readAs(opened: Awaited<ReturnType<typeof openShipped>>, reader?: ActorId) {
   const { scope, entity, billEntity, shipped, written, invocation } = opened;
   const as = reader === undefined ? {} : { reader };
@@ -88,7 +88,7 @@ test('an entity without a declared reading is read by no member, and by the plat
 test('spec C-10: the reads of staff have no reader, and are complete', async () => {
   await using opened = await openShipped({ box: {}, bill: {} });
   const { host, shipped, written, entity } = opened;
-  const ref = { tenantId, scopeId: scopeId as never };
+  const ref = { tenantId: tenant, scopeId: scopeId as never };
   const of = { entityType: entity.type, entityId: entity.id, limit: 10 };
   const history = await host.entityHistoryLocal({ ...ref, ...of });
   const effects = await host.eventEffectsLocal({ ...ref, event: shipped });

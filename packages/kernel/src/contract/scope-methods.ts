@@ -31,7 +31,6 @@ import type {
   TenantId,
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { Withheld } from '../events/readers.ts';
 import type { KeyNeeds, KeySupply, PoolNeed } from '../keys/key-needs.ts';
 import type { Binding, HeldKeys } from '../keys/vault.ts';
 import type { PrunedBefore, PrunedPage } from '../lib/pruned.ts';
@@ -40,6 +39,12 @@ import type { Proof } from '../vertical/vertical.ts';
 
 /** One scope, from outside. */
 export type ScopeStub = UnitStub<ScopeMethods>;
+
+/** Stands beside events of which some were left out, because the reader may not read their entities. */
+export interface Withheld {
+  /** Absent when every event is there. */
+  readonly withheld?: true;
+}
 
 /** The way in which events are read: see `history`. */
 export interface EventRead {

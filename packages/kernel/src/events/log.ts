@@ -10,9 +10,9 @@ import {
   PlatformError,
   toTimestamp,
 } from '@freehold/contracts';
-import type { EventWalkResult } from '../contract/scope-methods.ts';
+import type { EventWalkResult, Withheld } from '../contract/scope-methods.ts';
 import type { Pruned, PrunedPage } from '../lib/pruned.ts';
-import type { MayRead, Withheld } from './readers.ts';
+import type { MayRead } from './readers.ts';
 import type { EventRow, EventStore } from './store.ts';
 
 /** The greatest number of events in one walk. */

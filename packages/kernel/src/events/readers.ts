@@ -10,12 +10,6 @@ import type { Vertical } from '../vertical/vertical.ts';
 /** Whether a record's events may be read. */
 export type MayRead = (entity: EntityRef) => boolean;
 
-/** Stands beside events of which some were left out, because the reader may not read their entities. */
-export interface Withheld {
-  /** Absent when every event is there. */
-  readonly withheld?: true;
-}
-
 export type Readers = (reader: ActorId | undefined) => MayRead;
 
 export function makeReaders(parts: {
