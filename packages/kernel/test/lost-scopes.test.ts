@@ -51,8 +51,10 @@ function startOn(dataDirectory: string, people: Partial<ScopePeople> = {}) {
       ...people,
     },
   });
-  const add = async (title: string): Promise<void> => {
-    await host.operations(ref.scopeId, librarian).invoke({ operation: 'book/add', input: { title } });
+  const add = async (title: string): Promise<string> => {
+    const added = { operation: 'book/add', input: { title } };
+    const { output } = await host.operations(ref.scopeId, librarian).invoke(added);
+    return (output as { book: string }).book;
   };
   const books = async () =>
     (await host.introspectScopeTables(ref)).find(({ name }) => name === 'books')?.rows;
@@ -94,6 +96,39 @@ test('a damaged scope is restored, and its members stay as they are', async () =
   expect(restored).not.toHaveProperty('members');
   expect(await books()).toBe(1);
   expect(asked).toEqual([]);
+});
+
+test('a snapshot of a damaged scope is still there, and restores it', async () => {
+  const { dataDirectory } = await closedScope();
+  const before = startOn(dataDirectory);
+  const { id: snapshot } = await before.host.snapshotScopeLocal(ref);
+  await before.add('since the snapshot');
+  await before.engine.close();
+  writeFileSync(databaseOf(dataDirectory), Buffer.alloc(9_000, 'x'));
+  const { host, books } = startOn(dataDirectory);
+  const { format, body } = await host.openSnapshotLocal({ ...ref, snapshot });
+  await host.restoreScopeLocal({ ...ref, format }, body);
+  expect(await books()).toBe(2);
+  const none = host.openSnapshotLocal({ ...other, snapshot });
+  await expect(none).rejects.toMatchObject({ code: 'not_found', reason: 'unknown_scope' });
+});
+
+test('a damaged file keeps no copy out of another scope: it is counted as missing', async () => {
+  const dataDirectory = newPlace();
+  const { host, add } = startOn(dataDirectory);
+  await host.provisionScopeLocal({ ...ref, name: 'City library' });
+  await host.scope(ref.scopeId).assignRole({ principal: librarian, role: 'librarian', by: 'platform' });
+  const meta = {
+    entity: { type: 'book', id: await add('with a cover') },
+    filename: 'cover.jpg',
+    mediaType: 'image/jpeg',
+  };
+  const { digest } = await host.attachments.add(ref.scopeId, librarian, meta, bodyOf(new ArrayBuffer(5)));
+  writeFileSync(join(dataDirectory, 'blobs', ref.scopeId, digest.slice(0, 2), digest), 'spoilt');
+  const copy = await bytesOf((await host.exportScopeLocal({ ...ref, format: 'ndjson' })).body);
+  await host.provisionScopeLocal({ ...other, name: 'Branch' });
+  const restored = await host.restoreScopeLocal({ ...other, format: 'ndjson' }, bodyOf(copy));
+  expect(restored.attachments).toEqual({ copied: 0, missing: 1 });
 });
 
 test('a scope that is damaged within is restored although its keys cannot be told of', async () => {
