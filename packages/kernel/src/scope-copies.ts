@@ -177,7 +177,8 @@ export function makeScopeCopies(
     deleteSnapshotLocal: async ({ snapshot, ...ref }) => (await toolsOf(ref)).removeSnapshot(snapshot),
 
     deleteScopeLocal: async (ref) => {
-      const tools = await toolsOf(ref);
+      // A damaged scope is deleted too: its tenant may have to be forgotten.
+      const { tools } = await lenient(ref, false);
       // Files go first: while the scope exists, an interrupted deletion is repeated.
       await clearFiles(ref.scopeId);
       const remove = (): Promise<void> => tools.remove();

@@ -1,5 +1,5 @@
 /** Scopes whose database is damaged or gone, and copies of other scopes: what is admitted, and what comes along. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
@@ -129,6 +129,19 @@ test('a damaged file keeps no copy out of another scope: it is counted as missin
   await host.provisionScopeLocal({ ...other, name: 'Branch' });
   const restored = await host.restoreScopeLocal({ ...other, format: 'ndjson' }, bodyOf(copy));
   expect(restored.attachments).toEqual({ copied: 0, missing: 1 });
+});
+
+test('a damaged scope can be deleted, for good', async () => {
+  const { dataDirectory, copy } = await closedScope();
+  writeFileSync(databaseOf(dataDirectory), Buffer.alloc(9_000, 'x'));
+  const { host } = startOn(dataDirectory);
+  await host.deleteScopeLocal(ref);
+  const left = readdirSync(join(dataDirectory, libraryUnit.kind)).filter((name) =>
+    name.includes(ref.scopeId),
+  );
+  expect(left).toEqual([]);
+  const unknown = { code: 'not_found', reason: 'unknown_scope' };
+  await expect(host.restoreScopeLocal(asNdjson, bodyOf(copy))).rejects.toMatchObject(unknown);
 });
 
 test('a scope that is damaged within is restored although its keys cannot be told of', async () => {

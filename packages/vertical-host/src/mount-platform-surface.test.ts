@@ -378,6 +378,21 @@ describe('D-03 the other flavoured routes', () => {
     expect(calls).toEqual([]);
   });
 
+  test('delete-scope of a damaged scope cleans up too: the platform knows whose it is', async () => {
+    const calls: Call[] = [];
+    const { post } = surface({
+      hostFor: () =>
+        notingHost(calls, {
+          appliedMigrationsLocal: async () => {
+            throw new PlatformError('unavailable', 'It is damaged.', { reason: 'unit_unreadable' });
+          },
+        }),
+      onDeleteScope: async () => void calls.push(['onDeleteScope']),
+    });
+    expect((await post('/internal/delete-scope', SCOPE)).status).toBe(200);
+    expect(calls.map(([what]) => what)).toEqual(['onDeleteScope', 'deleteScopeLocal']);
+  });
+
   test('a clean-up that fails leaves the scope, so that asking again cleans up again', async () => {
     const { post, calls } = surface({
       onDeleteScope: async () => {

@@ -130,7 +130,10 @@ async function deleteScope<Bindings>(
 ): Promise<DeleteScopeResponse> {
   const host = await deps.hostFor(env);
   if (deps.onDeleteScope) {
-    await host.appliedMigrationsLocal(scope);
+    await host.appliedMigrationsLocal(scope).catch((error: unknown) => {
+      // A damaged scope cannot say whose it is; the platform can.
+      if (!(error instanceof PlatformError) || error.reason !== 'unit_unreadable') throw error;
+    });
     await deps.onDeleteScope({ env, request: scope, ownerRoleKey: deps.ownerRoleKey });
   }
   await host.deleteScopeLocal(scope);
