@@ -23,7 +23,10 @@ const KEPT_MS = 2_000;
 export class Caller implements Disposable {
   // A kept connection ends before the server's five seconds are over, or a request can meet its end.
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: KEPT_MS });
-  readonly #cookies = new Map<string, Map<string, { value: string; path: string }>>();
+  readonly #cookies = new Map<
+    string,
+    Map<string, { value: string; path: string; domain: string | undefined }>
+  >();
 
   /** Requests an `http://` URL whose host may be any `*.localhost`; the connection goes to 127.0.0.1. */
   ask(url: string, ask: Ask = {}): Promise<Answer> {
@@ -77,6 +80,11 @@ export class Caller implements Disposable {
     });
   }
 
+  /** A stored cookie of a host name, with the Domain it was set for. It is sent to its own host alone. */
+  cookie(hostname: string, name: string) {
+    return this.#cookies.get(hostname)?.get(name);
+  }
+
   /** Sends a request and follows redirects by GET to the last answer. */
   async navigate(url: string, ask: Ask = {}): Promise<{ url: string; answer: Answer }> {
     let at = url;
@@ -121,7 +129,7 @@ export class Caller implements Disposable {
         attribute('max-age') === '0' ||
         (attribute('expires') !== undefined && Date.parse(attribute('expires') as string) <= Date.now());
       if (gone) jar.delete(name);
-      else jar.set(name, { value, path: attribute('path') ?? '/' });
+      else jar.set(name, { value, path: attribute('path') ?? '/', domain: attribute('domain') });
     }
   }
 }

@@ -320,6 +320,7 @@ function openRouter({
     challenge: hostAdmin.hostnames.answerChallenge,
     originOf,
     gate,
+    sharedDomains: [addresses.domain],
     now: world.now,
     onServed: requestLog
       ? (served) => {

@@ -9,7 +9,7 @@ import type { BackupMaintenance } from './backups/maintenance.ts';
 import type { Connections } from './connections/make-connections.ts';
 import type { ExpiryMaintenance } from './expiries/clear.ts';
 import type { HostnameMaintenance } from './hostnames/maintenance.ts';
-import type { HostRoute } from './hostnames/store.ts';
+import type { HostDestination, HostRoute } from './hostnames/store.ts';
 import type { IncidentIntake } from './issues/incident-intake.ts';
 import type { RoutesChange } from './lib/handlers.ts';
 import type { OperationsLog } from './operations-log/recorder.ts';
@@ -29,7 +29,7 @@ export interface HostAdmin {
   /** The scope of every active host name. Its cost grows with the fleet; a request asks `route`. */
   routes(): Promise<readonly HostRoute[]>;
   /** The scope of one host name; null for a name that is not active. */
-  route(hostname: string): Promise<HostRoute | null>;
+  route(hostname: string): Promise<HostDestination | null>;
   /** Registers a listener for changes of host names and of the scopes that they lead to. */
   onRoutesChanged(listener: (change: RoutesChange) => void): void;
 }

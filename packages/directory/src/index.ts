@@ -35,7 +35,7 @@ export type {
   TxtAnswer,
 } from './hostnames/look-up.ts';
 export type { HostnameMaintenance } from './hostnames/maintenance.ts';
-export type { HostRoute } from './hostnames/store.ts';
+export type { HostDestination, HostRoute } from './hostnames/store.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
 export { DIRECTORY_KEY } from './lib/feature.ts';
 export type { RoutesChange } from './lib/handlers.ts';

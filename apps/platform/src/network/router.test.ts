@@ -49,11 +49,15 @@ function open(routes: () => readonly HostRoute[], parts: Parts = {}) {
     application: (slug) => (slug === 'fieldwork' ? application : null),
     route: async (hostname) => {
       reads += 1;
-      return routes().find((each) => each.hostname === hostname) ?? null;
+      const all = routes();
+      const found = all.find((each) => each.hostname === hostname);
+      const siblings = all.filter(({ scope }) => scope === found?.scope);
+      return found ? { ...found, hostnames: siblings.map((each) => each.hostname) } : null;
     },
     challenge: async ({ url }) => (url.endsWith('/freehold-challenge/proof') ? new Response('proof') : null),
     originOf,
     gate: parts.gate ?? null,
+    sharedDomains: ['localhost'],
     now: () => {
       nowMs += 5;
       return nowMs;

@@ -3,9 +3,10 @@
  * a change (design: architecture, "A request, end to end").
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { resolveCookieDomain } from '@freehold/auth';
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
-import { CHALLENGE_PATH, type HostRoute } from '@freehold/directory';
+import { CHALLENGE_PATH, type HostDestination } from '@freehold/directory';
 import type { RequestGate } from './activity.ts';
 
 /** Facts about a request's sender that are not in the request. */
@@ -25,7 +26,13 @@ export interface ServedNode {
 
 /** The bindings of a vertical for one request. They come from the router, never from a header. */
 export interface NodeEnv extends Client {
-  readonly node: (ServedNode & { readonly origin: string }) | null;
+  readonly node:
+    | (ServedNode & {
+        readonly origin: string;
+        /** The Domain of the session cookie, which all host names of the instance share; undefined for host-only cookies. */
+        readonly cookieDomain: string | undefined;
+      })
+    | null;
 }
 
 /** One answered request to an application. It holds nothing that the sender wrote, but the method. */
@@ -55,7 +62,7 @@ export interface RouterOptions {
   /** The application of this process for a slug; null for none. Asked when a host name is looked up, not for each request. */
   readonly application: (slug: string) => Application | null;
   /** Where a host name leads; null for a name that leads nowhere. */
-  readonly route: (hostname: string) => Promise<HostRoute | null>;
+  readonly route: (hostname: string) => Promise<HostDestination | null>;
   /** Answers a request for the document that proves a host name; null for every other request. */
   readonly challenge: (request: Request) => Promise<Response | null>;
   /**
@@ -65,6 +72,8 @@ export interface RouterOptions {
   readonly originOf: (hostname: string) => string;
   /** The limits of applications. Null: there are none. */
   readonly gate: Pick<RequestGate, 'admit' | 'hold'> | null;
+  /** Domains below which different tenants have names: no cookie is set for one of them. */
+  readonly sharedDomains: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Receives each request that an application answered. It must not throw. */
@@ -178,7 +187,7 @@ export function makeRouter(options: RouterOptions): Router {
 
 async function lookUp(
   hostname: string,
-  { route, application, originOf }: RouterOptions,
+  { route, application, originOf, sharedDomains }: RouterOptions,
 ): Promise<Destination | null> {
   const found = await route(hostname);
   if (!found) return null;
@@ -188,7 +197,11 @@ async function lookUp(
     serving: found.serving,
     application: application(vertical),
     served,
-    node: { ...served, origin: originOf(found.hostname) },
+    node: {
+      ...served,
+      origin: originOf(found.hostname),
+      cookieDomain: resolveCookieDomain({ host: found.hostname, surfaces: found.hostnames, sharedDomains }),
+    },
   };
 }
 

@@ -27,6 +27,8 @@ export interface Node {
   readonly surface: string;
   /** The origin that browsers see: `https://pipes.example`. */
   readonly origin: string;
+  /** The Domain of the session cookie, which all host names of the instance share. Absent: a cookie of one host. */
+  readonly cookieDomain?: string | undefined;
 }
 
 /** The second argument of `app.fetch`. Beside `node` it holds the worker's bindings, of which only strings are read. */

@@ -80,7 +80,7 @@ export function makeSignIns(
   const makeDirectoryProvider = (
     business: string,
     auth: InstanceAuth,
-    { tenant, scope, origin }: Instance,
+    { tenant, scope, origin, cookieDomain }: Instance,
   ): DirectoryAuthProvider => {
     if (!deps.mailer)
       throw new AuthConfigError(500, 'AUTH_PROVIDER is directory, and there is no way to send mail.');
@@ -94,17 +94,18 @@ export function makeSignIns(
       theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX) },
       // A misspelt value closes it.
       signUp: auth.settings.SIGN_UP === 'open' ? 'open' : 'closed',
-      runtime,
+      runtime: cookieDomain === undefined ? runtime : { ...runtime, cookieDomain },
       passwordHasher,
       onIncident: (error) => deps.onIncident(error, { kind: manifest.slug, key: scope, method: 'sign-in' }),
     });
   };
 
-  const instanceOf = ({ tenant, scope, origin }: Instance): CachedInstance => ({
+  const instanceOf = ({ tenant, scope, origin, cookieDomain }: Instance): CachedInstance => ({
     directory: directory(tenant),
     scopeId: scope,
     // Clients that take the address apart and put it together again write it with a slash.
     resource: [origin, `${origin}/`],
+    cookieDomain,
   });
 
   const signInOf = async (c: FieldworkContext, auth: InstanceAuth): Promise<SignIn> => {

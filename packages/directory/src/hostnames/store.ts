@@ -154,6 +154,11 @@ export interface HostRoute {
   readonly serving: boolean;
 }
 
+/** Where a host name leads, with every active host name of the same scope, itself among them. */
+export interface HostDestination extends HostRoute {
+  readonly hostnames: readonly string[];
+}
+
 /** A route for the router's map, without the version, which the wiring knows. */
 export type StoredRoute = Omit<HostRoute, 'version'>;
 
@@ -178,6 +183,13 @@ export function loadRoute(db: SqlDatabase, hostname: string): StoredRoute | null
   const row = db.get<RouteRow>(ROUTE, hostname);
   return row ? routeOfRow(row) : null;
 }
+
+/** The active host names of a scope, sorted. */
+export function loadActiveHostnames(db: SqlDatabase, scope: string): string[] {
+  return db.all<{ hostname: string }>(ACTIVE_HOSTNAMES, scope).map(({ hostname }) => hostname);
+}
+
+export const ACTIVE_HOSTNAMES = `SELECT hostname FROM hostnames WHERE scope = ? AND status = 'active' ORDER BY hostname`;
 
 function routeOfRow(row: RouteRow): StoredRoute {
   return { ...row, serving: row.serving === 1 };

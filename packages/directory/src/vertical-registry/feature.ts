@@ -4,7 +4,13 @@ import type { AdminCall } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
 import { type Called, requireReach } from '../access/reach.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/changes.ts';
-import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
+import {
+  type HostDestination,
+  loadActiveHostnames,
+  loadRoute,
+  loadRoutes,
+  type StoredRoute,
+} from '../hostnames/store.ts';
 import { defineFeature } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { provisionScope } from '../scopes/operations.ts';
@@ -92,12 +98,12 @@ const registryMethods = (context: UnitContext) => ({
     }));
   },
 
-  /** The same for one host name; null for a name that is not active. */
-  versionedRoute: (hostname: string): VersionedRoute | null => {
+  /** The same for one host name, with the others of its scope; null for a name that is not active. */
+  versionedRoute: (hostname: string): (VersionedRoute & Pick<HostDestination, 'hostnames'>) | null => {
     const route = loadRoute(context.db, hostname);
     if (!route) return null;
     const { version } = scopeVersionOf(context.db, { id: route.scope, vertical: route.vertical });
-    return { ...route, version };
+    return { ...route, version, hostnames: loadActiveHostnames(context.db, route.scope) };
   },
 
   /** The version on prod; null where the registry knows none. */

@@ -4,7 +4,7 @@ import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
 import type { ChangeInput, ChangeOutcome } from '../changes/changes.ts';
 import type { LogHead } from '../declarations/records.ts';
-import type { HostRoute } from '../hostnames/store.ts';
+import type { HostDestination, HostRoute } from '../hostnames/store.ts';
 import type { CallOf, RoutesChange, WiringFacts } from '../lib/handlers.ts';
 import { found, type Performers } from '../lib/performers.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';
@@ -45,7 +45,7 @@ interface Registry {
   readonly intake: RegistryIntake;
   readonly performers: Performers;
   routes(): Promise<readonly HostRoute[]>;
-  route(hostname: string): Promise<HostRoute | null>;
+  route(hostname: string): Promise<HostDestination | null>;
   /** The version on prod. */
   servingVersion(vertical: string): Promise<string>;
 }
