@@ -15,7 +15,7 @@ import { entitlementsPage } from './entitlements/store.ts';
 import { AT, BELOW, NAMESAKE } from './hostnames/given-names.ts';
 import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';
-import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
+import { ACTIVE_HOSTNAMES, hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
 import { ATTEMPTS_OF_TENANT } from './hostnames/verify.ts';
 import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
@@ -73,6 +73,7 @@ const FILTERED: [string, Statement][] = [
     "a tenant's entitlements to be delivered",
     { sql: dueStatement(projections.entitlements, { tenant: 'tnt_1' }), params: ['tnt_1', 0, 20] },
   ],
+  ['the active host names of a scope', { sql: ACTIVE_HOSTNAMES, params: ['scp_1'] }],
   ['scopes to be erased', { sql: SCOPES_TO_ERASE, params: ['tnt_1', '', 50] }],
   ['connections to be erased', { sql: CONNECTIONS_TO_ERASE, params: ['tnt_1', 50] }],
   ['backups to be erased', { sql: BACKUPS_TO_ERASE, params: ['scp_1', 50] }],
