@@ -1,5 +1,6 @@
 /**
  * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
+ * `npm start -- recover`: one damaged database from its own history;
  * `npm start -- begin-anew`: a new installation in the place of a lost one; `npm start -- new-vault`: a new vault in the
  * place of one that is lost for good; `npm start -- vertical-secret`: the secret for a vertical that runs elsewhere.
  */
@@ -11,6 +12,7 @@ import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
 import { startFailureOf } from './start/checks.ts';
 import { BEGIN_ANEW_USAGE, beginAnew } from './storage/installation.ts';
+import { RECOVER_USAGE, recover } from './storage/recover.ts';
 import { RESTORE_USAGE, type RestoreResult, restore } from './storage/restore.ts';
 import { showVerticalSecret, VERTICAL_SECRET_USAGE } from './storage/secrets.ts';
 import { beginNewVault, NEW_VAULT_USAGE } from './storage/vaults.ts';
@@ -108,6 +110,7 @@ function complete(run: (args: readonly string[], settings: Settings) => Promise<
 }
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['recover', complete(recover)],
   ['restore', restore],
   ['begin-anew', complete(beginAnew)],
   ['vertical-secret', complete(showVerticalSecret)],
@@ -123,7 +126,7 @@ async function main(): Promise<void> {
   const run = COMMANDS.get(command);
   if (!run)
     throw new SettingsError(
-      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
+      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${RECOVER_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
     );
   const { lines, isComplete } = await run(args, settings);
   for (const line of lines) console.log(line);

@@ -1,5 +1,7 @@
 /** One process, wired: the engine, the directory, the control plane, the router, the verticals and the development issuer. */
 
+import type { Degradation } from '@freehold/control-plane';
+import { ControlPlaneError } from '@freehold/control-plane/client';
 import { DIRECTORY_KEY, directoryUnit, type VerticalGateway } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import { makeHome } from './applications/home.ts';
@@ -42,6 +44,7 @@ import {
   warningsOfTokens,
 } from './start/checks.ts';
 import { type Cleanup, type Core, makeCleanup, makeReadiness, openCore } from './start/core.ts';
+import { degradationsOf } from './start/degraded.ts';
 import { type Directory, openDirectory } from './start/directory.ts';
 import { openGate } from './start/gate.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
@@ -112,6 +115,7 @@ async function wire(
   if (storage.archive && archiveWarning === null)
     await requireNoArchivedDirectory(storage.archive, settings.dataDirectory);
   const isReady = () => readiness.isReady(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
+  const degraded = () => degradationsOf(storage.engine);
   const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
 
   const workSignal = new WorkSignal();
@@ -127,6 +131,7 @@ async function wire(
     gateway,
     verticals,
     isReady,
+    degraded,
     issuerClient: issuer.client,
     onRequest: requestLog?.onRequest,
   });
@@ -150,6 +155,7 @@ async function wire(
     idleScopes,
     activity,
     workSignal,
+    onRenewed: storage.onRenewed,
     isLive: async (params) => (await operator.client.scopes.get({ params })).kind === 'live',
     backupPolicy: settings.backupPolicy,
     now: world.now,
@@ -158,7 +164,17 @@ async function wire(
   });
   cleanup.add(() => jobs.stop());
   const gate = openGate({ settings: limits, core, verticals, client: operator.client });
-  const router = openRouter({ settings, core, addresses, directory, verticals, isReady, requestLog, gate });
+  const router = openRouter({
+    settings,
+    core,
+    addresses,
+    directory,
+    verticals,
+    isReady,
+    degraded,
+    requestLog,
+    gate,
+  });
   const listener = await listen({
     port: settings.port,
     host: settings.host,
@@ -189,7 +205,8 @@ async function wire(
     onReplaced: () => registerVerticals(hostAdmin, verticals),
     onIncident: feeds.onIncident,
   });
-  const demo = settings.production ? null : await openDemo(settings, { addresses, operator, issuer });
+  const opened = settings.production ? null : await openDemo(settings, { addresses, operator, issuer });
+  const demo = opened !== null && 'origin' in opened ? opened : null;
   await registerOrigins();
   readiness.up();
   cleanup.add(async () => readiness.down());
@@ -215,6 +232,7 @@ async function wire(
       ...storage.warnings,
       ...warningsOfFiles(settings.dataDirectory, storage.files),
       ...warningsOfTokens(await hostAdmin.legacyPushTokens()),
+      ...(opened !== null && 'warning' in opened ? [opened.warning] : []),
     ],
     demo,
     gateway,
@@ -223,18 +241,26 @@ async function wire(
   };
 }
 
-/** The demo tenant, and an admin on an empty roster of the staff. Never for production. */
+/**
+ * The demo tenant, and an admin on an empty roster of the staff. Never for production. A demo with a damaged database is a
+ * warning: everything else is served.
+ */
 async function openDemo(
   { dataDirectory, signIn }: Settings,
   parts: { readonly addresses: OwnAddresses; readonly operator: Operator; readonly issuer: OwnIssuer },
-): Promise<NonNullable<Platform['demo']>> {
+): Promise<NonNullable<Platform['demo']> | { readonly warning: string }> {
   const { addresses, operator, issuer } = parts;
   const { client } = operator;
   const hostname = `acme.${addresses.domain}`;
   const config = demoConfigOf(signIn, issuer.client);
-  const demo = await ensureDemo({ dataDirectory, client, hostname, config });
   await ensureDemoAdmin(client);
-  return { ...demo, origin: addresses.originOf(hostname) };
+  const demo = await ensureDemo({ dataDirectory, client, hostname, config }).catch(unreadableDemo);
+  return 'warning' in demo ? demo : { ...demo, origin: addresses.originOf(hostname) };
+}
+
+function unreadableDemo(error: unknown): { readonly warning: string } {
+  if (!(error instanceof ControlPlaneError) || error.reason !== 'unit_unreadable') throw error;
+  return { warning: 'The demo is not served: a database of it cannot be read. The line above names it.' };
 }
 
 /** The verticals of this process, over an engine that notices the calls of scopes. */
@@ -280,6 +306,7 @@ function openRouter({
   directory,
   verticals,
   isReady,
+  degraded,
   requestLog,
   gate,
 }: {
@@ -289,6 +316,7 @@ function openRouter({
   readonly directory: Directory;
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly isReady: () => Promise<boolean>;
+  readonly degraded: () => readonly Degradation[];
   /** Null: requests leave no line. */
   readonly requestLog: RequestLog | null;
   readonly gate: RequestGate;
@@ -299,6 +327,7 @@ function openRouter({
   const home = makeHome({
     ready: isReady,
     readyDetails: () => lagOfArchive(core.storage),
+    degraded,
     // In production the tenants are not public.
     routes: settings.production ? null : () => hostAdmin.routes(),
     apiHostname,

@@ -29,7 +29,7 @@ import {
   tooManyCalls,
 } from './http/rate-limit.ts';
 import { type Authentication, authenticate, routeOf, type ServeOptions, serve } from './http/serve.ts';
-import { mountDocs, mountServiceRoutes } from './http/service-routes.ts';
+import { type Degradation, mountDocs, mountServiceRoutes } from './http/service-routes.ts';
 import { mountMcp } from './mcp/mcp-endpoint.ts';
 import { mountAuthorize } from './oauth/authorize.ts';
 import { mountDevicePage } from './oauth/device.ts';
@@ -64,6 +64,8 @@ export interface ControlPlaneOptions {
   readonly ready?: () => Promise<boolean>;
   /** Members of the answer of `/readyz` beside its status; public. Default: none. */
   readonly readyDetails?: () => Readonly<Record<string, unknown>>;
+  /** The faults that `/readyz` tells although requests are taken. Default: none. */
+  readonly degraded?: () => readonly Degradation[];
   /**
    * The secret from which those of verticals are derived, or several while it is being replaced (see `verticalSecret`).
    * Default: every vertical is refused.
@@ -124,6 +126,7 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
     },
     ready: options.ready ?? (async () => true),
     readyDetails: options.readyDetails ?? (() => ({})),
+    degraded: options.degraded ?? (() => []),
   });
   mountConnectRoutes(app, { rounds: options.connect, platformSecret });
   if (options.docs) mountDocs(app, options.docs);

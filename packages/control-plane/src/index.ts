@@ -9,6 +9,7 @@ export {
   RATE_LIMIT_DEFAULT,
   type RateLimit,
 } from './http/rate-limit.ts';
+export { type Degradation, readyBody } from './http/service-routes.ts';
 export {
   CONTROL_PLANE_INFO,
   type OpenApiInfo,

@@ -181,7 +181,7 @@ describe('the file system', () => {
     expect(digest(path)).toBe(before);
     expect(readdirSync(join(directory, 'ledger'))).toEqual(['damaged.sqlite']);
     // Once, however many calls meet it; the operator's text names the file, and the callers' does not.
-    const message = `The database ${path} cannot be read: file is not a database. It was left untouched.`;
+    const message = `The database ${path} cannot be read: file is not a database.`;
     expect(incidents).toMatchObject([{ error: { message } }]);
     expect(engine.storageStatus().unreadable).toEqual([{ kind: 'ledger', key: 'damaged', path }]);
   });

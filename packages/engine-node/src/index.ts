@@ -14,4 +14,5 @@ export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engin
 export { type FileBudget, fileBudgetOf, limitForUnits, openFilesLimit } from './lib/open-files.ts';
 export { type StorageFault, storageFaultOf } from './lib/storage-faults.ts';
 export { lockDirectory as lockDataDirectory } from './lock.ts';
+export { type Recovered, type RecoverOptions, recoverUnit } from './recover-unit.ts';
 export { type StorageStatus, UnreadableFile, type UnreadableUnit } from './units/storage-monitor.ts';

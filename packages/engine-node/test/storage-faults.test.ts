@@ -134,7 +134,7 @@ test('a derived unit that is damaged is put aside under the time and made anew, 
   expect(renewed).toEqual(['marks/main']);
   expect(incidents).toHaveLength(1);
   expect(engine.storageStatus().unreadable).toEqual([]);
-  const aside = `${path}.damaged-20261124T080000000Z`;
+  const aside = `${path}.damaged-20261124T080000Z`;
   expect(readFileSync(aside, 'utf8')).toBe('no database');
 });
 

@@ -17,6 +17,7 @@ function open({
   const outbox = makeOutbox({ now: () => 0 });
   const home = makeHome({
     ready: async () => isReady,
+    degraded: () => [],
     routes: isSilent ? null : async () => [{ hostname: 'acme.localhost', serving: true } as never],
     apiHostname: 'api.localhost',
     outbox: hasOutbox ? makeLocalOutbox(outbox) : null,

@@ -2,6 +2,7 @@
 
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
+import { type Degradation, readyBody } from '@freehold/control-plane';
 import type { HostRoute } from '@freehold/directory';
 import { Hono } from 'hono';
 import type { Client } from '../network/router.ts';
@@ -12,6 +13,8 @@ export interface HomeOptions {
   readonly ready: () => Promise<boolean>;
   /** Members of the answer of `/readyz` beside its status. Default: none. */
   readonly readyDetails?: () => Readonly<Record<string, unknown>>;
+  /** The faults that `/readyz` tells although requests are taken. */
+  readonly degraded: () => readonly Degradation[];
   /** The applications to list on the page. Null: the page names no applications. */
   readonly routes: (() => Promise<readonly HostRoute[]>) | null;
   /** The control plane's host name. */
@@ -25,12 +28,12 @@ export interface HomeOptions {
 type HomeEnv = { readonly Bindings: Client };
 
 export function makeHome(options: HomeOptions): Hono<HomeEnv> {
-  const { ready, routes, apiHostname, originOf, outbox } = options;
+  const { ready, degraded, routes, apiHostname, originOf, outbox } = options;
   const app = new Hono<HomeEnv>();
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/readyz', async (c) =>
     (await ready())
-      ? c.json({ status: 'ready', ...options.readyDetails?.() })
+      ? c.json({ ...readyBody(degraded()), ...options.readyDetails?.() })
       : c.json({ status: 'not ready' }, 503),
   );
   app.get('/', async (c) => {

@@ -6,6 +6,7 @@
 import { ID_PREFIXES, idSchema, PlatformError } from '@freehold/contracts';
 import type { RequestLine } from '@freehold/control-plane';
 import type { DirectoryHostAdmin, Incident, OpsFailureInput } from '@freehold/directory';
+import { storageFaultOf } from '@freehold/engine-node';
 import type { IncidentSink } from '@freehold/store';
 import { type ServedNode, type ServedRequest, servedNode } from '../network/router.ts';
 
@@ -90,8 +91,23 @@ function archiveFailure(
     operation: 'archive.ship',
     subject: `${kind}/${key}`.slice(0, 128),
     reason: reasonOf(error),
-    detail: 'Something did not arrive in the archive; it is tried again.',
+    detail: `Something did not arrive in the archive; it is tried again. ${causeOf(error)}`.trim(),
   };
+}
+
+/** A fault of the disk, of the archive or of the data, in a sentence; empty for every other error. */
+function causeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  switch (storageFaultOf(error)) {
+    case 'storage_full':
+      return `The disk is full (${code}): make room.`;
+    case 'storage_read_only':
+      return `Its directory cannot be written (${code}): mount it for writing, or give it to the platform's user.`;
+    case 'too_many_open_files':
+      return `The process has too many files open (${code}).`;
+    default:
+      return code === 'ENOENT' || code === 'ENOTDIR' ? `Its directory is not there (${code}): mount it.` : '';
+  }
 }
 
 const scopeId = idSchema(ID_PREFIXES.scope);
@@ -138,10 +154,13 @@ function methodName(method: string): string {
   return [verb, ...words.map((word) => (/^[a-z][a-z-]{0,23}$/.test(word) ? word : 'id'))].join('/');
 }
 
-/** The stable reason of an error, or `internal` for one that has none. */
+/** The stable reason of an error: its own, a fault of the disk, or the code of the system; `internal` for one without. */
 export function reasonOf(error: unknown): string {
-  const reason =
+  const fault = error instanceof PlatformError ? null : storageFaultOf(error);
+  if (fault !== null && fault !== 'unclear') return fault;
+  const code =
     error instanceof PlatformError ? (error.reason ?? error.code) : (error as { code?: unknown })?.code;
+  const reason = typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code.toLowerCase() : code;
   return typeof reason === 'string' && /^[a-z][a-z0-9_.-]{0,63}$/.test(reason) ? reason : 'internal';
 }
 

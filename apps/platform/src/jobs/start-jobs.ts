@@ -8,7 +8,7 @@ import { type FailureSink, makeRepeats } from '../feeds/feeds.ts';
 import type { ScopeActivity, TenantScope } from '../network/activity.ts';
 import type { Storage } from '../storage/storage.ts';
 import { buildOf, Deliveries, type WorkSignal } from './deliveries.ts';
-import type { IdleScopes } from './idle-scopes.ts';
+import { type IdleScopes, idleScopesUnit } from './idle-scopes.ts';
 import { makeJobs } from './jobs.ts';
 import { scopeIdsOf, tidyUp } from './maintenance.ts';
 import { makeStorageMeter, makeUseMeters, remembering, type StorageMeter, type UseMeters } from './meters.ts';
@@ -28,6 +28,7 @@ export interface PlatformJobsOptions {
   readonly idleScopes: IdleScopes;
   readonly activity: ScopeActivity;
   readonly workSignal: WorkSignal;
+  readonly onRenewed: Storage['onRenewed'];
   /** Whether a scope is billed. Asked once of each. */
   readonly isLive: (ref: TenantScope) => Promise<boolean>;
   /** Null: the platform makes no backups by itself. */
@@ -109,9 +110,15 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
 
   options.workSignal.listen((slug, scopeId) => deliveries.wake(slug, scopeId));
   let beginning: NodeJS.Timeout | undefined;
+  let hasBegun = false;
+  // Marks that were lost name no scope whose work is due: all scopes are looked into, as at a start.
+  options.onRenewed(idleScopesUnit.kind, () => {
+    if (hasBegun) void deliveries.resume();
+  });
   return {
     run: (name) => runner.run(name),
     begin: () => {
+      hasBegun = true;
       beginning = setTimeout(() => void deliveries.resume(), RESUME_AFTER_MS).unref();
       runner.begin();
       void storage.blobArchive?.begin(scopeIdsOf(fleet));

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { type FileBudget, limitForUnits, type NodeEngine } from '@freehold/engine-node';
+import { type FileBudget, limitForUnits, type NodeEngine, storageFaultOf } from '@freehold/engine-node';
 import { makeAddressList } from '../settings/address-list.ts';
 import type { Settings } from '../settings/settings.ts';
 import { within } from '../storage/storage.ts';
@@ -140,14 +140,12 @@ export async function checkArchive(
   return `nothing is archived at the moment: ${fault}`;
 }
 
-/** SQLITE_FULL. */
-const FULL = 13;
 /** With less than this no database opens: a write-ahead log and its index may take a megabyte each. */
 const ROOM_BYTES = 2 * 1024 * 1024;
 
 /**
- * One sentence for a start that failed on a full disk; null for every other error. The error of a failed commit does not
- * say why, so the free space of the disk decides.
+ * One sentence for a start that failed on a full disk, on a directory that cannot be written, or on a damaged database;
+ * null for every other error. The error of a failed commit does not say why, so the free space of the disk decides.
  */
 export function startFailureOf(
   error: unknown,
@@ -155,15 +153,15 @@ export function startFailureOf(
   freeBytes: (directory: string) => number = freeBytesOf,
 ): string | null {
   if (!(error instanceof Error)) return null;
-  const isCommitFailure = error instanceof PlatformError && error.reason === 'commit_failed';
-  return saysFull(error) || (isCommitFailure && freeBytes(dataDirectory) < ROOM_BYTES)
-    ? `The disk of the data directory ${dataDirectory} is full. Make room, and start again: what was stored before is as it was.`
-    : null;
-}
-
-function saysFull(error: Error): boolean {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  return code === 'ENOSPC' || errcode === FULL || (error.cause instanceof Error && saysFull(error.cause));
+  const { reason } = error as { readonly reason?: unknown };
+  const fault = typeof reason === 'string' ? reason : storageFaultOf(error);
+  if (fault === 'storage_full' || (fault === 'commit_failed' && freeBytes(dataDirectory) < ROOM_BYTES))
+    return `The disk of the data directory ${dataDirectory} is full. Make room, and start again: what was stored before is as it was.`;
+  if (fault === 'storage_read_only')
+    return `The data directory ${dataDirectory} cannot be written. Mount it for writing, or give it to the platform's user, and start again: what was stored before is as it was.`;
+  if (fault === 'unit_unreadable')
+    return 'A database that the start needs cannot be read. A line above names it, and the command that brings it back.';
+  return null;
 }
 
 /** The bytes that an ordinary user may still write there; infinite when the directory cannot be asked. */

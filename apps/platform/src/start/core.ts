@@ -5,9 +5,11 @@ import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import { type Mail, openMail, reportingFailures } from '../applications/mail.ts';
 import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
+import { idleScopesUnit } from '../jobs/idle-scopes.ts';
 import { ScopeActivity } from '../network/activity.ts';
 import type { Settings } from '../settings/settings.ts';
 import { requireDirectoryDatabase } from '../storage/installation.ts';
+import { withRecovery } from '../storage/recover.ts';
 import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';
 import { openStorage, type Storage, within } from '../storage/storage.ts';
 
@@ -39,6 +41,8 @@ export interface CoreOptions {
   readonly cleanup: Cleanup;
 }
 
+const isDerived = (kind: string): boolean => kind === idleScopesUnit.kind;
+
 /** @throws SettingsError or PlatformError, with one sentence. */
 export async function openCore({ settings, report, isUp, cleanup }: CoreOptions): Promise<Core> {
   const world: World = { now: Date.now, random: randomBytes };
@@ -53,7 +57,7 @@ export async function openCore({ settings, report, isUp, cleanup }: CoreOptions)
   // During a start, the archive of another data directory is the sentence that the start fails with, and no incident.
   const onStorageIncident: IncidentSink = (error, where) => {
     const failsStart = !isUp() && error instanceof PlatformError && error.reason === 'archive_not_ours';
-    if (!failsStart) feeds.onIncident(error, where);
+    if (!failsStart) feeds.onIncident(withRecovery(error, { tenantOf: activity.tenantOf, isDerived }), where);
   };
   requireDirectoryDatabase(settings.dataDirectory);
   const storage = await openStorage(settings, { now: world.now, onIncident: onStorageIncident });

@@ -1,7 +1,7 @@
 /** Second step of a start: the host administration over the directory, and the control plane over that. */
 
 import { ID_PREFIXES, makeIdFactory } from '@freehold/contracts';
-import { controlPlaneApp, type RequestLine } from '@freehold/control-plane';
+import { controlPlaneApp, type Degradation, type RequestLine } from '@freehold/control-plane';
 import {
   type ConnectionProviders,
   type DirectoryHostAdmin,
@@ -40,6 +40,7 @@ export interface DirectoryOptions {
   /** By slug. */
   readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
   readonly isReady: () => Promise<boolean>;
+  readonly degraded: () => readonly Degradation[];
   /** The client that the issuer knows this platform by; staff sign in there. */
   readonly issuerClient: PlatformClient | null;
   /** Undefined: requests leave no line. */
@@ -61,6 +62,7 @@ export function openDirectory(options: DirectoryOptions): Directory {
       feeds.onIncident(error, { kind: 'control-plane', key: 'http', method: operation ?? 'none' }),
     ready: isReady,
     readyDetails: () => lagOfArchive(core.storage),
+    degraded: options.degraded,
     ...staffOptions({ settings, addresses, hostAdmin, platformSecrets, now: world.now, issuerClient }),
     platformSecret: platformSecrets,
     connect: hostAdmin.connections,

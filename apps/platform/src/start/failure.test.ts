@@ -1,4 +1,5 @@
 import { PlatformError } from '@freehold/contracts';
+import { ControlPlaneError } from '@freehold/control-plane/client';
 import { expect, test } from 'vitest';
 import { startFailureOf } from './checks.ts';
 
@@ -17,6 +18,19 @@ test('a failed commit is the disk’s fault where there is no room, and not else
   expect(startFailureOf(unkept, '/data', () => 300_000)).toBe(FULL);
   expect(startFailureOf(unkept, '/data', () => 10 ** 9)).toBeNull();
   expect(startFailureOf(unkept, '/no/such/directory')).toBeNull();
+});
+
+test('a directory that cannot be written and a database that cannot be read are named, from a unit and from an API', () => {
+  const readOnly =
+    "The data directory /data cannot be written. Mount it for writing, or give it to the platform's user, and start again: what was stored before is as it was.";
+  const file = Object.assign(new Error('read-only file system'), { code: 'EROFS' });
+  const problem = { status: 503, requestId: null, problem: { reason: 'storage_read_only' } as never };
+  for (const error of [file, new ControlPlaneError('It cannot.', problem)])
+    expect(startFailureOf(error, '/data')).toBe(readOnly);
+  const full = new PlatformError('unavailable', 'Full.', { reason: 'storage_full' });
+  expect(startFailureOf(full, '/data')).toBe(FULL);
+  const damaged = new PlatformError('unavailable', 'Damaged.', { reason: 'unit_unreadable' });
+  expect(startFailureOf(damaged, '/data')).toMatch(/^A database .* A line above names it/);
 });
 
 test('every other failure keeps its own message', () => {

@@ -49,6 +49,8 @@ export interface Storage {
   readonly blobArchive: BlobArchive | null;
   /** The division of the limit of open files. */
   readonly files: FileBudget;
+  /** Registers what is done when a derived unit of this kind was damaged and is made anew. */
+  readonly onRenewed: (kind: string, task: () => void) => void;
   close(): Promise<void>;
 }
 
@@ -60,11 +62,13 @@ export async function openStorage(
   const { dataDirectory, historyMs } = settings;
   const archive = settings.archive && openArchive(settings.archive);
   const files = fileBudgetOf(openFilesLimit());
+  const onRenewal = new Map<string, () => void>();
   const engine = openNodeEngine({
     dataDirectory,
     historyMs,
     openUnitsMax: files.openUnits,
     onIncident,
+    onRenew: ({ kind }) => onRenewal.get(kind)?.(),
     ...(archive === null ? {} : { archive: { archive } }),
   });
   try {
@@ -106,6 +110,7 @@ export async function openStorage(
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,
       files,
+      onRenewed: (kind, task) => void onRenewal.set(kind, task),
       close: async () => {
         // An attachment that does not arrive in time is sent after the next start.
         if (blobArchive) await within(FLUSH_MS, shipAll(engine, blobArchive));

@@ -12,13 +12,27 @@ export interface ServiceRoutes {
   readonly ready: () => Promise<boolean>;
   /** Members of the answer of `/readyz` beside its status. */
   readonly readyDetails: () => Readonly<Record<string, unknown>>;
+  /** The faults that are told although requests are taken; empty where everything works. */
+  readonly degraded: () => readonly Degradation[];
+}
+
+/** Something that does not work, for a monitor: `reason` is a stable word, `detail` a sentence that names no tenant. */
+export interface Degradation {
+  readonly reason: string;
+  readonly detail: string;
+}
+
+/** The body of `/readyz` while requests are taken: a balancer must not take a node out for a single file. */
+export function readyBody(degraded: readonly Degradation[]): object {
+  return degraded.length === 0 ? { status: 'ready' } : { status: 'degraded', reasons: degraded };
 }
 
 /** Mounts `/healthz`, `/readyz`, `/openapi.json` and `/problems/:code`. */
 export function mountServiceRoutes<E extends Env>(app: Hono<E>, routes: ServiceRoutes): void {
   app.get('/healthz', () => json({ status: 'ok' }));
   app.get('/readyz', async () => {
-    if (await isReady(routes.ready)) return json({ status: 'ready', ...routes.readyDetails() });
+    if (await isReady(routes.ready))
+      return json({ ...readyBody(routes.degraded()), ...routes.readyDetails() });
     throw new PlatformError('unavailable', 'The control plane cannot take requests yet.', {
       reason: 'not_ready',
       headers: { 'retry-after': '1' },

@@ -37,7 +37,7 @@ function openPaths(): Record<string, Record<string, Part>> {
         operationId: 'service.ready',
         summary: 'Say whether requests can be taken',
         tag,
-        responses: { 200: json(statusOf('ready', { archive })), ...problems(503) },
+        responses: { 200: json(readyAnswer()), ...problems(503) },
       }),
     },
     '/openapi.json': {
@@ -87,8 +87,28 @@ function openPaths(): Record<string, Record<string, Part>> {
   };
 }
 
-function statusOf(status: string, more: Readonly<Record<string, Part>> = {}): Part {
-  return { type: 'object', properties: { status: { const: status }, ...more }, required: ['status'] };
+function readyAnswer(): Part {
+  return {
+    type: 'object',
+    properties: {
+      archive,
+      status: { enum: ['ready', 'degraded'], type: 'string' },
+      reasons: {
+        type: 'array',
+        description: 'With degraded: what does not work. The operator’s log and the issues name it.',
+        items: {
+          type: 'object',
+          properties: { reason: { type: 'string' }, detail: { type: 'string' } },
+          required: ['reason', 'detail'],
+        },
+      },
+    },
+    required: ['status'],
+  };
+}
+
+function statusOf(status: string): Part {
+  return { type: 'object', properties: { status: { const: status } }, required: ['status'] };
 }
 
 const count: Part = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };

@@ -10,7 +10,7 @@ import { type FileLocks, makeFileLocks } from '../lib/file-locks.ts';
 import { type NodeDatabase, openNodeDatabase } from '../lib/node-database.ts';
 import { shuttingDown } from '../lib/shutting-down.ts';
 import { DatabaseGone, isDamaged } from '../lib/sqlite-errors.ts';
-import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
+import { asidePath, type UnitFiles, unitFiles } from '../lib/unit-files.ts';
 import { type AnyUnit, type EngineParts, isDerived, isWithoutCopies } from './engine-parts.ts';
 import type { StorageMonitor } from './storage-monitor.ts';
 
@@ -201,9 +201,11 @@ function openOrRenew(parts: EngineParts, opening: UnitOpening, options: UnitOpti
 
 /** Keeps the damaged files for a person to look at, under a name that says when. */
 function putAside(parts: EngineParts, files: UnitFiles): void {
-  const at = new Date(parts.now()).toISOString().replaceAll(/[-:.]/g, '');
-  for (const path of [files.database, files.wal, files.shm])
-    if (existsSync(path)) renameSync(path, `${path}.damaged-${at}`);
+  const aside = asidePath(files, parts.now());
+  // The log first: a database without it would look complete.
+  if (existsSync(files.wal)) renameSync(files.wal, `${aside}-wal`);
+  rmSync(files.shm, { force: true });
+  if (existsSync(files.database)) renameSync(files.database, aside);
   parts.onRenew(files);
 }
 

@@ -32,7 +32,7 @@ export class UnreadableFile extends Error {
 
   constructor({ kind, key, database }: UnitFiles, cause: unknown) {
     const why = cause instanceof Error ? cause.message : 'it failed';
-    super(`The database ${database} cannot be read: ${why}. It was left untouched.`, { cause });
+    super(`The database ${database} cannot be read: ${why}.`, { cause });
     this.unit = { kind, key, path: database };
   }
 }
