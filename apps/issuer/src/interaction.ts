@@ -5,7 +5,7 @@ import { renderExpiredPage } from './pages/other-pages.ts';
 import type { Page } from './pages/page.ts';
 import { renderSignInPage } from './pages/sign-in-page.ts';
 import { findPerson, loginOfHint, type Person } from './people/people.ts';
-import { clientUris, endSession } from './sign-out.ts';
+import { endSession } from './sign-out.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
@@ -120,7 +120,8 @@ async function signInPage(
     action: `/interaction/${interaction.uid}`,
     clientName: client.clientName ?? client.clientId,
     clientHost: (typeof redirectUri === 'string' && URL.parse(redirectUri)?.host) || client.clientId,
-    formsLeadTo: clientUris(client),
+    // Of this sign-in alone: a client may have a thousand addresses, and headers have a limit.
+    formsLeadTo: typeof redirectUri === 'string' ? [redirectUri] : [],
     people: signedIn === undefined || people.includes(signedIn) ? people : [signedIn, ...people],
     signedIn: signedIn?.login,
     suggested: typeof hint === 'string' ? loginOfHint(people, hint) : undefined,

@@ -41,7 +41,7 @@ export async function confirmSignOut(
       signedIn: session?.accountId === undefined ? undefined : findPerson(options.people, session.accountId),
       clientName: client && (client.clientName ?? client.clientId),
       form: trustedHtml(form),
-      formsLeadTo: [...(asked === undefined ? [] : [asked]), ...(client ? clientUris(client) : [])],
+      formsLeadTo: asked === undefined ? [] : [asked],
     }),
   );
 }
@@ -89,11 +89,6 @@ export function showSignedOut(ctx: KoaContextWithOIDC): void {
 export function sendPage(ctx: KoaContextWithOIDC, page: Page): void {
   ctx.set({ ...page.headers });
   ctx.body = page.body;
-}
-
-/** Returns all addresses at which a client's forms and redirects may end. */
-export function clientUris(client: Client): readonly string[] {
-  return [...(client.redirectUris ?? []), ...(client.postLogoutRedirectUris ?? [])];
 }
 
 /** oidc-provider has verified the hint's signature, issuer and audience by now, but not its session. */

@@ -241,6 +241,17 @@ describe('signing in', () => {
     });
   });
 
+  test('the page of a client with a thousand host names has a small policy, which names the one of this sign-in', async () => {
+    const origins = Array.from({ length: 1_000 }, (_, i) => `http://tenant-${i}.localhost:8787`);
+    const many = { ...client, redirectUris: origins.map((origin) => `${origin}/api/auth/callback`) };
+    const issuer = await start({ clients: [many] });
+    const page = await makeBrowser(issuer).get(authorizationRequest(issuer, many).url);
+    expect(page.status).toBe(200);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain(`form-action 'self' ${origins[0]};`);
+    expect(policy.length).toBeLessThan(500);
+  });
+
   test('an invalid login name is asked for again, and no session begins', async () => {
     const issuer = await start();
     const browser = makeBrowser(issuer);
