@@ -269,6 +269,38 @@ test('a schedule runs at its times, in its time zone, and makes up for missed on
   expect(await working.countOf('bill.night')).toBe(2);
 });
 
+test('a clock that jumped ahead and back leaves no schedule and no delivery waiting for the far future', async () => {
+  const nightly = { cron: '0 3 * * *', operation: 'bill/nightly', as: 'billing' };
+  await using working = await openWorking(
+    verticalWith({ schedules: { nightly }, subscriptions: { billing } }),
+  );
+  const nextAtMs = async () => (await working.scope.work({})).nextAtMs;
+  const nights = async () =>
+    (await working.scope.history({ entity: { type: 'bill', id: 'night' }, limit: 10 })).items.length;
+  const startMs = working.clock.ms;
+  expect(await nextAtMs()).toBe(startMs + 3 * 3_600_000);
+  working.clock.ms += 400 * 86_400_000;
+  // The missed runs are made up for once, and an event waits for its second attempt.
+  const tries: number[] = [];
+  hooks.onBill = () => {
+    tries.push(working.clock.ms - startMs);
+    if (tries.length === 1) throw new PlatformError('conflict', 'Not yet.');
+  };
+  await working.pack('while ahead');
+  await working.settled();
+  expect(await nights()).toBe(1);
+  working.clock.ms = startMs + 60_000;
+  expect(await nextAtMs()).toBe(startMs + 3 * 3_600_000);
+  expect(tries).toEqual([400 * 86_400_000, 60_000]);
+  working.clock.ms = startMs + 3 * 3_600_000;
+  await working.scope.work({});
+  expect(await nights()).toBe(2);
+  // Set back by a little, it does not run again.
+  working.clock.ms -= 5_000;
+  expect(await nextAtMs()).toBe(startMs + 27 * 3_600_000);
+  expect(await nights()).toBe(2);
+});
+
 test.each<[string, Pick<Vertical, 'subscriptions' | 'executors' | 'schedules'>, string]>([
   [
     'an unknown operation',

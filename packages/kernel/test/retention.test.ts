@@ -131,6 +131,20 @@ test('one transaction looks at a few hundred rows, and a restart goes on where i
   expect(left).toBe(1);
 });
 
+test('a clock that was far ahead puts the next round off by a day at most', async () => {
+  await using opened = await openKeeping();
+  const startMs = opened.clock.ms;
+  opened.clock.ms += 400 * DAY_MS;
+  await runRetention(opened);
+  opened.clock.ms = startMs;
+  const { nextAtMs } = await opened.scope.work({});
+  expect(nextAtMs).toBeLessThanOrEqual(startMs + DAY_MS);
+  opened.clock.ms = nextAtMs as number;
+  await opened.scope.work({});
+  const { lastRunAt } = await opened.scope.retention({});
+  expect(Date.parse(lastRunAt ?? '')).toBe(nextAtMs);
+});
+
 test('refused attempts go by a policy of their own', async () => {
   await using opened = await openKeeping({ denialsDays: 10 });
   const refused = () => expect(opened.run(guest, 'box/pack', { label: 'x' })).rejects.toThrow();

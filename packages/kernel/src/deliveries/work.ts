@@ -36,8 +36,12 @@ export interface WorkParts {
   readonly reader: SubjectReader;
 }
 
+/** The next times that were found right, by schedule, and the earliest time of the clock for which they are. */
+type CheckedTimes = Map<string, { readonly nextAtMs: number; readonly fromMs: number }>;
+
 interface Round extends WorkParts {
   readonly request: WorkRequest;
+  readonly checkedTimes: CheckedTimes;
   /** The keys that this round lacks so far. */
   needs: KeyNeeds;
   /** The number of deliveries and schedules that ended. */
@@ -56,6 +60,7 @@ export function makeWork(parts: WorkParts) {
   const { chainMax = CHAIN_DEFAULT } = vertical;
   /** The lane at which the next round begins: after the one at which the last round ended, so that none starves. */
   let firstLane = 0;
+  const checkedTimes: CheckedTimes = new Map();
 
   return {
     /**
@@ -83,6 +88,7 @@ export function makeWork(parts: WorkParts) {
         needs: NO_NEEDS,
         settled: 0,
         claimed: [],
+        checkedTimes,
         nextAtMs: null,
         budget: ROUND_MAX,
       };
@@ -141,7 +147,9 @@ function runLane(round: Round, lane: Lane): void {
     if (heads.length === 0) heads = store.heads(lane.subscriber, lane.type, round.budget + 1);
     const head = heads.shift();
     if (!head) return;
-    if (head.nextAtMs > unit.now() || round.budget === 0) {
+    const aheadMs = head.nextAtMs - unit.now();
+    // A wait beyond the longest one is of a clock that was ahead, and is over.
+    if ((aheadMs > 0 && aheadMs <= longestWaitMs(lane)) || round.budget === 0) {
       waitUntil(round, head.nextAtMs);
       return;
     }
@@ -227,13 +235,14 @@ function runSchedule(round: Round, [key, schedule]: [string, Schedule]): void {
   const nowMs = unit.now();
   const pattern = `${schedule.cron} ${schedule.timezone ?? 'UTC'}`;
   const known = store.schedule(key);
-  if (known?.pattern === pattern && known.nextAtMs > nowMs) {
+  const isKnown = known?.pattern === pattern;
+  if (isKnown && known.nextAtMs > nowMs && isWithinPeriod(round, [key, schedule], known.nextAtMs)) {
     waitUntil(round, known.nextAtMs);
     return;
   }
   const nextAtMs = nextRunMs(schedule, nowMs);
   if (nextAtMs === null) return;
-  if (known?.pattern !== pattern) {
+  if (!isKnown || known.nextAtMs > nowMs) {
     store.saveSchedule({ key, pattern, nextAtMs });
     waitUntil(round, nextAtMs);
     return;
@@ -250,6 +259,25 @@ function runSchedule(round: Round, [key, schedule]: [string, Schedule]): void {
   store.saveSchedule({ key, pattern, nextAtMs, ran: { atMs: nowMs, outcome } });
   round.settled += 1;
   waitUntil(round, nextAtMs);
+}
+
+/**
+ * Whether a schedule runs once or not at all before its stored time. A later time was computed while the clock was ahead.
+ * One run is admitted, so that a clock that is set back by a little makes no schedule run twice.
+ */
+function isWithinPeriod(
+  { checkedTimes, unit }: Round,
+  [key, schedule]: [string, Schedule],
+  nextAtMs: number,
+): boolean {
+  const nowMs = unit.now();
+  const checked = checkedTimes.get(key);
+  if (checked?.nextAtMs === nextAtMs && checked.fromMs <= nowMs) return true;
+  const firstMs = nextRunMs(schedule, nowMs);
+  const secondMs = firstMs === null ? null : nextRunMs(schedule, firstMs);
+  if (secondMs !== null && nextAtMs > secondMs) return false;
+  checkedTimes.set(key, { nextAtMs, fromMs: nowMs });
+  return true;
 }
 
 /** Whether a failed call waits for keys: then its handler has not run, and it stays where it is. */
@@ -316,6 +344,12 @@ function fail(
 function backoffMs(attempts: number, dice = 128): number {
   const wait = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** Math.min(attempts - 1, 30));
   return Math.round(wait * (0.8 + (dice / 255) * 0.4));
+}
+
+/** The longest time for which a delivery is put off: after a failure, or for an executor to answer. */
+function longestWaitMs({ listener }: Lane): number {
+  const claimMs = listener.kind === 'executor' ? listener.timeoutMs + CLAIM_MARGIN_MS : 0;
+  return Math.max(backoffMs(Number.MAX_SAFE_INTEGER, 255), claimMs);
 }
 
 function chainEnded(chainMax: number): string {

@@ -74,14 +74,13 @@ export function makeHousekeeping({ unit, vertical, settings, store, pruned, step
       if (!needsRetention(vertical)) return { nextAtMs: null, sweep: false };
       const nowMs = unit.now();
       const row = store.load();
-      if (!row) {
-        const first = firstRow(nowMs, unit.random(1)[0] ?? 0);
+      // A time more than a day ahead is of a clock that was ahead, here or where this copy was made.
+      if (!row || row.nextAtMs > nowMs + DAY_MS) {
+        const first = { ...firstRow(nowMs, unit.random(1)[0] ?? 0), lastAtMs: row?.lastAtMs ?? null };
         store.save(first);
         return { nextAtMs: first.nextAtMs, sweep: false };
       }
-      // A copy from a machine whose clock was ahead must not put it off for longer than a day.
-      const dueMs = Math.min(row.nextAtMs, nowMs + DAY_MS);
-      if (dueMs > nowMs) return { nextAtMs: dueMs, sweep: false };
+      if (row.nextAtMs > nowMs) return { nextAtMs: row.nextAtMs, sweep: false };
       try {
         return unit.db.savepoint(() => advance(row, nowMs));
       } catch (error) {
