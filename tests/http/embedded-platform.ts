@@ -41,6 +41,8 @@ export async function openEmbeddedPlatform(
     PORT: String(place.port),
     ISSUER_PORT: String(place.issuerPort),
     FREEHOLD_DATA: place.dataDirectory,
+    // The figures of a request are those of a platform without a witness.
+    FREEHOLD_ANCHOR_FILE: 'none',
     ...env,
   });
   const platform = await startPlatform(settings, (error, where) => incidents.push([where, error]));

@@ -101,7 +101,10 @@ const environment = z.object({
   /** The directory of backups. Unset: the archive's bucket, or a directory beside the data directory. */
   FREEHOLD_BACKUPS: z.string().min(1).optional(),
   ...backupEnvironment,
-  /** A file outside the data directory with the head of the admin log, so that a cut-off tail is noticed. */
+  /**
+   * A file outside the data directory with the head of the admin log, so that a cut-off tail is noticed. `none` for none.
+   * Unset while developing: a file beside the data directory.
+   */
   FREEHOLD_ANCHOR_FILE: z.string().min(1).optional(),
   /** The same at an address that answers GET with the last PUT, with this bearer token. */
   FREEHOLD_ANCHOR_URL: z
@@ -193,8 +196,15 @@ function parsesWith(parse: (text: string) => unknown): (text: string, ctx: z.Ref
   };
 }
 
+/** The value of `FREEHOLD_ANCHOR_FILE` for no witness. */
+const NO_ANCHOR = 'none';
+
 export type AnchorSettings =
-  | { readonly file: string }
+  | {
+      readonly file: string;
+      /** True for the file beside the data of a platform in development. */
+      readonly isDefault?: boolean;
+    }
   | {
       readonly url: string;
       /** Shown as a bearer token. */
@@ -338,7 +348,11 @@ function isProduction({ NODE_ENV }: z.infer<typeof environment>): boolean {
 function anchorOf(values: z.infer<typeof environment>): AnchorSettings | null {
   const { FREEHOLD_ANCHOR_FILE: file, FREEHOLD_ANCHOR_URL: url, FREEHOLD_ANCHOR_TOKEN: token } = values;
   if (url !== undefined) return { url, token };
-  return file === undefined ? null : { file };
+  if (file === NO_ANCHOR) return null;
+  if (file !== undefined) return { file };
+  // Beside the data it witnesses nothing against a person who can write there: in production it would be no witness.
+  if (isProduction(values)) return null;
+  return { file: `${resolve(values.FREEHOLD_DATA)}.anchor.json`, isDefault: true };
 }
 
 /** The first contradiction between settings, in one sentence; null when there is none. */

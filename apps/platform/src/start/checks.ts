@@ -37,8 +37,11 @@ export function isOutboxReadable({ trustedProxies }: Settings): boolean {
 export function warningsOfPlaces({
   anchor,
   backupsDirectory,
-}: Pick<Settings, 'anchor' | 'backupsDirectory'>): readonly string[] {
+  production,
+  dataDirectory,
+}: Pick<Settings, 'anchor' | 'backupsDirectory' | 'production' | 'dataDirectory'>): readonly string[] {
   return [
+    ...(production ? witnessWarnings(anchor, dataDirectory) : []),
     ...(anchor !== null && 'file' in anchor ? anchorWarnings(anchor.file) : []),
     ...(backupsDirectory !== undefined && !isWritable(nearest(backupsDirectory))
       ? [`FREEHOLD_BACKUPS: nothing can be backed up: ${backupsDirectory} cannot be written.`]
@@ -71,6 +74,19 @@ function countDatabases(dataDirectory: string): number {
     .filter((entry) => entry.isDirectory())
     .flatMap(({ name }) => readdirSync(join(dataDirectory, name)))
     .filter((name) => name.endsWith('.sqlite')).length;
+}
+
+/** Without a witness elsewhere, the person who changes the admin log decides whether it verifies. */
+function witnessWarnings(anchor: Settings['anchor'], dataDirectory: string): readonly string[] {
+  if (anchor === null)
+    return [
+      'FREEHOLD_ANCHOR_FILE is not set: NOTHING WITNESSES THE ADMIN LOG. A person who can write the data directory can cut off its end, and no verification notices. Name a file on another disk, or an address (FREEHOLD_ANCHOR_URL): docs/operator.md begins with it.',
+    ];
+  return 'file' in anchor && dirname(anchor.file) === dirname(dataDirectory)
+    ? [
+        `FREEHOLD_ANCHOR_FILE: ${anchor.file} lies beside the data: a person who changes the log there can change its witness too. Name a file on another disk.`,
+      ]
+    : [];
 }
 
 /** The platform does not make the witness's directory: where it is missing, its disk is probably not mounted. */

@@ -21,6 +21,7 @@ import type { Client } from '../network/router.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openAnchor } from '../storage/anchor.ts';
 import { openBackups } from '../storage/backups.ts';
+import { hasDirectoryDatabase } from '../storage/installation.ts';
 import { lagOfArchive, makeTenantErasure } from '../storage/storage.ts';
 import type { Core } from './core.ts';
 
@@ -114,6 +115,8 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
       baseUrl: addresses.apiOrigin,
     },
     ...(settings.staff.idleMs === null ? {} : { staffIdleMs: settings.staff.idleMs }),
-    ...(settings.anchor === null ? {} : { anchor: openAnchor(settings.anchor) }),
+    ...(settings.anchor === null
+      ? {}
+      : { anchor: openAnchor(settings.anchor, !hasDirectoryDatabase(settings.dataDirectory)) }),
   });
 }

@@ -10,15 +10,32 @@ function home(): string {
   onTestFinished(() => rmSync(directory, { recursive: true }));
   return directory;
 }
-const of = (anchor: string | null, backupsDirectory?: string) =>
-  warningsOfPlaces({ anchor: anchor === null ? null : { file: anchor }, backupsDirectory });
+const DATA = { production: false, dataDirectory: '/srv/freehold/data' };
+const of = (anchor: string | null, backupsDirectory?: string, parts: Partial<typeof DATA> = {}) =>
+  warningsOfPlaces({
+    anchor: anchor === null ? null : { file: anchor },
+    backupsDirectory,
+    ...DATA,
+    ...parts,
+  });
+
+test('in production, a log without a witness elsewhere causes a warning with what to do', () => {
+  const at = home();
+  const production = { production: true, dataDirectory: join(at, 'data') };
+  expect(of(null, undefined, production)).toEqual([expect.stringMatching(/NOTHING WITNESSES THE ADMIN LOG/)]);
+  expect(of(join(at, 'anchor.json'), undefined, production)).toEqual([
+    expect.stringMatching(/lies beside the data: .+ Name a file on another disk\.$/),
+  ]);
+  mkdirSync(join(at, 'witness'));
+  expect(of(join(at, 'witness', 'anchor.json'), undefined, production)).toEqual([]);
+});
 
 test('writable places cause no warning, existing or not', () => {
   const at = home();
   expect(of(join(at, 'anchor.json'), join(at, 'not', 'there', 'yet'))).toEqual([]);
   expect(of(null)).toEqual([]);
   expect(
-    warningsOfPlaces({ anchor: { url: 'https://x.test', token: undefined }, backupsDirectory: at }),
+    warningsOfPlaces({ anchor: { url: 'https://x.test', token: undefined }, backupsDirectory: at, ...DATA }),
   ).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseSettings } from '../settings/settings.ts';
@@ -67,7 +67,7 @@ test('a damaged file is an error, never "no witness"', async () => {
 
 test('the settings name one witness: a file, or an address that no third party can listen to', () => {
   const anchorOf = (env: Record<string, string>) => parseSettings(env).anchor;
-  expect(anchorOf({})).toBeNull();
+  expect(anchorOf({ FREEHOLD_ANCHOR_FILE: 'none' })).toBeNull();
   expect(anchorOf({ FREEHOLD_ANCHOR_FILE: '/mnt/anchor.json' })).toEqual({ file: '/mnt/anchor.json' });
   const url = 'https://witness.example.org/freehold';
   expect(anchorOf({ FREEHOLD_ANCHOR_URL: url, FREEHOLD_ANCHOR_TOKEN: 't' })).toEqual({ url, token: 't' });
@@ -77,4 +77,26 @@ test('the settings name one witness: a file, or an address that no third party c
     ['FREEHOLD_ANCHOR_TOKEN', { FREEHOLD_ANCHOR_TOKEN: 't' }],
   ] as const)
     expect(() => anchorOf(env)).toThrow(name);
+});
+
+test('while developing, a file beside the data witnesses the log, and that of an earlier installation is removed', async () => {
+  const dataDirectory = join(mkdtempSync(join(tmpdir(), 'freehold-anchor-')), 'data');
+  onTestFinished(() => rmSync(dirname(dataDirectory), { recursive: true }));
+  const { anchor } = parseSettings({ FREEHOLD_DATA: dataDirectory });
+  if (anchor === null) throw new Error('there is no witness');
+  expect(anchor).toEqual({ file: `${dataDirectory}.anchor.json`, isDefault: true });
+  await openAnchor(anchor, true).publish(HEAD);
+  expect(await openAnchor(anchor, false).read()).toEqual(HEAD);
+  expect(await openAnchor(anchor, true).read()).toBeNull();
+  // A file that the operator named stays, and shows that the log is another.
+  const named = { file: `${dataDirectory}.anchor.json` };
+  await openAnchor(named).publish(HEAD);
+  expect(await openAnchor(named, true).read()).toEqual(HEAD);
+  const production = { NODE_ENV: 'production', PLATFORM_SECRET: 'a secret that is long enough for this' };
+  const env = {
+    ...production,
+    FREEHOLD_PUBLIC_URL: 'https://apps.example.org',
+    FREEHOLD_SIGN_IN: 'directory',
+  };
+  expect(parseSettings(env).anchor).toBeNull();
 });

@@ -2,7 +2,7 @@
  * The admin log's outside witness, which stores the newest head of the chain: a file, best on another disk, or a web
  * address that answers GET with the last PUT.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { LogAnchor } from '@freehold/directory';
 import { z } from 'zod';
 import type { AnchorSettings } from '../settings/settings.ts';
@@ -13,7 +13,9 @@ const TIMEOUT_MS = 5_000;
 
 const head = z.strictObject({ sequence: z.int().min(0), hash: z.string() });
 
-export function openAnchor(settings: AnchorSettings): LogAnchor {
+/** @param isNew whether the installation is new: the default file of an earlier one witnesses another log. */
+export function openAnchor(settings: AnchorSettings, isNew = false): LogAnchor {
+  if ('file' in settings && settings.isDefault && isNew) rmSync(settings.file, { force: true });
   return 'file' in settings ? makeFileAnchor(settings.file) : makeWebAnchor(settings);
 }
 

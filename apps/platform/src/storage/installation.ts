@@ -21,6 +21,11 @@ const DIRECTORY_OBJECTS = 'units/directory/';
 
 const directoryDatabase = (dataDirectory: string): string => join(dataDirectory, 'directory', 'main.sqlite');
 
+/** Whether the data directory has a directory database, and so an admin log. */
+export function hasDirectoryDatabase(dataDirectory: string): boolean {
+  return isThere(directoryDatabase(dataDirectory));
+}
+
 /** Notes that the data directory is not new any more. */
 export function noteInstallation(dataDirectory: string): void {
   const path = join(dataDirectory, MARKER);
