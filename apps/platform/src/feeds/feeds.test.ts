@@ -145,6 +145,21 @@ test('an incident of the archive is also a failure', () => {
   expect(incidents).toHaveLength(2);
 });
 
+test.each([
+  ['ENOSPC', 'storage_full', 'The disk is full (ENOSPC): make room.'],
+  ['EROFS', 'storage_read_only', 'cannot be written (EROFS)'],
+  ['ENOENT', 'enoent', 'is not there (ENOENT): mount it.'],
+  ['ECONNREFUSED', 'econnrefused', 'it is tried again.'],
+])('a row of the archive names its cause: %s', (code, reason, detail) => {
+  const { feeds, admin, failures } = open();
+  feeds.open(admin);
+  const error = Object.assign(new Error(`${code}: it failed, write '/mnt/backup/archive'`), { code });
+  feeds.onIncident(error, { kind: 'directory', key: 'main', method: 'archive' });
+  expect(failures).toMatchObject([
+    { operation: 'archive.ship', reason, detail: expect.stringContaining(detail) },
+  ]);
+});
+
 test('mail that does not leave is a failure without its recipient, and an error for its sender', async () => {
   const { feeds, admin, failures } = open();
   feeds.open(admin);

@@ -1,0 +1,20 @@
+import type { StorageStatus } from '@freehold/engine-node';
+import { expect, test } from 'vitest';
+import { degradationsOf } from './degraded.ts';
+
+const of = (status: StorageStatus) => degradationsOf({ storageStatus: () => status });
+const unit = (key: string) => ({ kind: 'identity', key, path: `/data/identity/${key}.sqlite` });
+
+test('a platform where everything works is not degraded', () => {
+  expect(of({ fault: null, unreadable: [] })).toEqual([]);
+});
+
+test('a full disk and databases that cannot be read are named without a path or a tenant', () => {
+  const fault = { reason: 'storage_full', detail: 'The disk of the data directory /data is full.' } as const;
+  const found = of({ fault, unreadable: [unit('tnt_a'), unit('tnt_b')] });
+  expect(found).toMatchObject([
+    { reason: 'storage_full', detail: expect.stringContaining('reads go on') },
+    { reason: 'unit_unreadable', detail: expect.stringContaining('2 databases cannot be read') },
+  ]);
+  expect(JSON.stringify(found)).not.toMatch(/tnt_|\/data/);
+});
