@@ -46,6 +46,29 @@ describe('a database that is gone', () => {
     },
   );
 
+  test.each(['with its history', 'without its history'])(
+    'that is restored from a copy goes on in the archive: %s',
+    async (how) => {
+      const { archive, dataDirectory, contents } = await archivedFixture();
+      const before = openPlain(await restored(archive)).tools(historyUnit, 'a');
+      const copy = await new Response(
+        (await before.export('sqlite')).body as ReadableStream<Uint8Array<ArrayBuffer>>,
+      ).arrayBuffer();
+      rmSync(join(dataDirectory, 'scope-history', 'a.sqlite'));
+      if (how.startsWith('without'))
+        rmSync(join(dataDirectory, 'scope-history', 'a.history'), { recursive: true });
+      const { engine } = openFixture(archive, dataDirectory);
+      const body = new Blob([copy]).stream();
+      await engine
+        .tools(historyUnit, 'a')
+        .restore('sqlite', body, undefined, undefined, { evenIfLost: true });
+      expect(await engine.unit(historyUnit, 'a').contents()).toBe(contents);
+      await engine.unit(historyUnit, 'a').add({ note: 'after the restore' });
+      await engine.flushArchive();
+      expect(await contentsIn(archive)).toContain('after the restore');
+    },
+  );
+
   test('of a unit without history is not made anew either', async () => {
     const { archive, dataDirectory } = await archivedFixture();
     const before = archive.objects.get('units/vault/v/present');

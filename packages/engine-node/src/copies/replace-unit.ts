@@ -17,7 +17,7 @@ import type {
 import type { CompressedCopy } from '../history/base-writer.ts';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { findCommit, type Target, wayTo } from '../history/commits.ts';
-import { loadHistory } from '../history/load-history.ts';
+import { type LoadedHistory, loadHistory } from '../history/load-history.ts';
 import { syncDirectory } from '../lib/durable-file.ts';
 import { isDamaged, isUnreadable } from '../lib/sqlite-errors.ts';
 import { asidePath } from '../lib/unit-files.ts';
@@ -207,7 +207,7 @@ function putInPlaceOfLost(unit: UnitAccess, { path, copy }: StateToPlace): Place
   unit.abandon();
   const aside = asidePath(files, parts.now());
   const wasThere = existsSync(files.database) || existsSync(files.wal);
-  const history = copy && loadHistory(files, true);
+  const history = copy && numberedHistory(unit);
   const last = history?.last ?? null;
   const check = Buffer.from(parts.random(8)).toString('hex');
   const atMs = Math.max(parts.now(), last?.atMs ?? 0);
@@ -229,6 +229,16 @@ function putInPlaceOfLost(unit: UnitAccess, { path, copy }: StateToPlace): Place
   parts.onChange(files);
   const undo = last && keepsHistory(unit) ? bookmarkOf(last) : null;
   return { undo, ...(wasThere ? { setAside: basename(aside) } : {}) };
+}
+
+/**
+ * Returns the history that goes on. Where it is gone too, its numbers begin beyond all that the archive may have under
+ * the same names: the clock gives such numbers, within the digits of the names of files.
+ */
+function numberedHistory({ parts, files }: UnitAccess): LoadedHistory {
+  const history = loadHistory(files, true);
+  if (history.seqMax > 0 || !parts.wasShipped(files)) return history;
+  return { ...history, seqMax: Math.floor(parts.now() / 10), part: Math.floor(parts.now() / 60_000) };
 }
 
 interface StateToPlace {
