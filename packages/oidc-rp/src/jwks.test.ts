@@ -73,6 +73,26 @@ test('an issuer that names no keys is asked again when a signature fails, at mos
   await expect(fixture.rp.issuer.verifyJwt(rotated)).resolves.toMatchObject({ sub: 'alice-1' });
 });
 
+test('tokens with forged signatures do not keep a rotation from being noticed', async () => {
+  const fixture = await makeFixture();
+  const token = await idToken(fixture);
+  const forged = `${token.slice(0, -4)}AAAA`;
+  await expect(fixture.rp.issuer.verifyJwt(forged)).rejects.toBeInstanceOf(
+    errors.JWSSignatureVerificationFailed,
+  );
+  expect(fixture.issuer.count('/jwks')).toBe(1);
+  fixture.issuer.behaviour.namesKey = false;
+  const unnamed = `${(await idToken(fixture)).slice(0, -4)}AAAA`;
+  await expect(fixture.rp.issuer.verifyJwt(unnamed)).rejects.toBeInstanceOf(
+    errors.JWSSignatureVerificationFailed,
+  );
+  expect(fixture.issuer.count('/jwks')).toBe(2);
+  fixture.issuer.behaviour.namesKey = true;
+  await fixture.issuer.rotateKeys();
+  const rotated = await idToken(fixture);
+  await expect(fixture.rp.issuer.verifyJwt(rotated)).resolves.toMatchObject({ sub: 'alice-1' });
+});
+
 test('all who sign in at the moment of a rotation wait for one fetch, and are signed in', async () => {
   const fixture = await makeFixture();
   await idToken(fixture);

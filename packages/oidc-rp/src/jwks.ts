@@ -1,6 +1,6 @@
 /**
  * The issuer's signing keys: fetched at the first use, cached, and fetched again when a token names an unknown key, or
- * when a signature fails: an issuer that does not name its keys may have a new one.
+ * when the signature of one that names no key fails: the issuer may have a new key.
  */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { makeCachedDocument } from './lib/cached-document.ts';
@@ -9,8 +9,8 @@ import type { Deadline, PeerFetch } from './lib/peer-fetch.ts';
 import { isRecord } from './lib/record.ts';
 
 /**
- * The shortest time between two fetches for unknown keys and failed signatures: an attacker can send any number of
- * tokens that have them.
+ * The shortest time between two fetches for unknown keys, and between two for failed signatures: an attacker can send any
+ * number of tokens that have either. Counted apart, so that the one does not hide the other.
  */
 export const UNKNOWN_KEY_COOLDOWN_MS = 30 * 1000;
 
@@ -22,7 +22,7 @@ export interface KeySetOptions {
   readonly waitMaxMs: number;
 }
 
-/** Verifies a token with the issuer's keys. `verify` is called a second time when newer keys may know better. */
+/** Verifies a token with the issuer's keys. `verify` is called a second time when newer keys may fit. */
 export type UseKeys = <T>(verify: (keys: JWTVerifyGetKey) => Promise<T>) => Promise<T>;
 
 /**
@@ -32,16 +32,16 @@ export type UseKeys = <T>(verify: (keys: JWTVerifyGetKey) => Promise<T>) => Prom
  */
 export function makeKeySet(options: KeySetOptions): UseKeys {
   const cached = makeCachedDocument({ ...options, load: () => loadKeys(options) });
-  let askedAgainAtMs = Number.NEGATIVE_INFINITY;
+  const askedAgainAtMs = { unknown: Number.NEGATIVE_INFINITY, unnamed: Number.NEGATIVE_INFINITY };
 
   /**
    * Returns keys that may be newer than the cached ones: being fetched, or just fetched. The same ones within the
    * cooldown.
    */
-  function newerKeys(): Promise<KeySet> {
+  function newerKeys(key: keyof typeof askedAgainAtMs): Promise<KeySet> {
     if (!cached.isRefreshing()) {
-      if (options.now() - askedAgainAtMs < UNKNOWN_KEY_COOLDOWN_MS) return cached.get();
-      askedAgainAtMs = options.now();
+      if (options.now() - askedAgainAtMs[key] < UNKNOWN_KEY_COOLDOWN_MS) return cached.get();
+      askedAgainAtMs[key] = options.now();
     }
     // After a rotation all who sign in at that moment wait for the one fetch.
     return cached.refresh();
@@ -49,33 +49,34 @@ export function makeKeySet(options: KeySetOptions): UseKeys {
 
   return async (verify) => {
     const keys = await cached.get();
+    let isNamed = true;
+    const noted: JWTVerifyGetKey = (header, token) => {
+      isNamed = header.kid !== undefined;
+      return findKey(keys, header, token);
+    };
     try {
-      return await verify(resolverOf(keys));
+      return await verify(noted);
     } catch (error) {
-      if (!mayHaveNewerKey(error)) throw error;
-      const newer = await newerKeys();
+      const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+      const isUnnamed = error instanceof errors.JWSSignatureVerificationFailed && !isNamed;
+      if (!isUnknown && !isUnnamed) throw error;
+      const newer = await newerKeys(isUnknown ? 'unknown' : 'unnamed');
       if (newer === keys) throw error;
-      return verify(resolverOf(newer));
+      return verify((header, token) => findKey(newer, header, token));
     }
   };
-}
-
-function mayHaveNewerKey(error: unknown): boolean {
-  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 /** Finds a key. A published key that cannot be imported is the issuer's fault, and not the token's. */
-function resolverOf(keys: KeySet): JWTVerifyGetKey {
-  return async (header, token) => {
-    try {
-      return await keys(header, token);
-    } catch (cause) {
-      if (cause instanceof errors.JOSEError) throw cause;
-      throw new OidcError('issuer_misconfigured', 'The key set has a key that cannot be used.', { cause });
-    }
-  };
+async function findKey(keys: KeySet, ...wanted: Parameters<KeySet>): Promise<Awaited<ReturnType<KeySet>>> {
+  try {
+    return await keys(...wanted);
+  } catch (cause) {
+    if (cause instanceof errors.JOSEError) throw cause;
+    throw new OidcError('issuer_misconfigured', 'The key set has a key that cannot be used.', { cause });
+  }
 }
 
 async function loadKeys({ url, fetch }: KeySetOptions): Promise<KeySet> {

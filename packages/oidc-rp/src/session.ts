@@ -13,7 +13,6 @@ import {
   setCookie,
 } from './cookies.ts';
 import { OidcConfigError } from './lib/errors.ts';
-import { emailClaim, nameClaim } from './lib/person-claims.ts';
 import { makeTokenSigner, type TokenSigner } from './lib/signed-token.ts';
 
 /** The signed-in user, as the issuer described them. */
@@ -55,6 +54,14 @@ export interface MintOptions {
 }
 
 const SID_BYTES = 16;
+/** In characters; a longer name is cut. With the longest address and subject it still fits in a session cookie. */
+const NAME_LENGTH_MAX = 200;
+/** RFC 5321 section 4.5.3.1.3, in bytes. */
+const EMAIL_BYTES_MAX = 254;
+
+const CONTROLS_AND_SPACE = /[\s\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu;
+/** They change the order in which the text around them is shown, so that one name can look like another. */
+const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Returns a session JWT for a user, valid for 7 days from now. `userFromClaims` limits the claims: the cookie has 4,096 bytes. */
 export function mintSession(env: SessionRules, user: SessionUser, options: MintOptions = {}): string {
@@ -109,7 +116,10 @@ export function verifiedSessionFromHeaders(env: SessionRules, headers: Headers):
   return readOnlyCookie(headers, cookieName(env, 'session'), (token) => verifySession(env, token));
 }
 
-/** Returns OpenID Connect's standard claims as a user. A claim that cannot be used counts as absent (`nameClaim`). */
+/**
+ * Returns OpenID Connect's standard claims as a user. An issuer writes anything into the optional ones: a name is repaired,
+ * and an address that no mailbox has counts as absent, so that no claim keeps a person out.
+ */
 export function userFromClaims(id: string, claims: Readonly<Record<string, unknown>>): SessionUser {
   const email = emailClaim(claims.email);
   const name = nameClaim(claims.name);
@@ -120,6 +130,28 @@ export function userFromClaims(id: string, claims: Readonly<Record<string, unkno
     ...(name === undefined ? {} : { name }),
     ...(typeof emailVerified === 'boolean' ? { emailVerified } : {}),
   };
+}
+
+/** Returns a name in Unicode's form NFC, on one line, without bidirectional controls; undefined when nothing is left. */
+function nameClaim(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const shown = value
+    .normalize('NFC')
+    .replaceAll(BIDIRECTIONAL, '')
+    .replaceAll(CONTROLS_AND_SPACE, ' ')
+    .trim();
+  const cut = shown.length > NAME_LENGTH_MAX ? [...shown].slice(0, NAME_LENGTH_MAX).join('').trim() : shown;
+  return cut === '' ? undefined : cut;
+}
+
+/** Returns an address as the issuer wrote it; undefined for one that no mailbox has. */
+function emailClaim(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined;
+  const isUsable =
+    value.search(/[\s\p{Cc}\p{Cs}\p{Z}]/u) < 0 &&
+    value.search(BIDIRECTIONAL) < 0 &&
+    new TextEncoder().encode(value).byteLength <= EMAIL_BYTES_MAX;
+  return isUsable ? value : undefined;
 }
 
 export interface SessionCookiesOptions {

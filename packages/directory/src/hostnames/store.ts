@@ -184,12 +184,13 @@ export function loadRoute(db: SqlDatabase, hostname: string): StoredRoute | null
   return row ? routeOfRow(row) : null;
 }
 
-/** The active host names of a scope, sorted. */
+/** The active host names of a scope, in no order. */
 export function loadActiveHostnames(db: SqlDatabase, scope: string): string[] {
   return db.all<{ hostname: string }>(ACTIVE_HOSTNAMES, scope).map(({ hostname }) => hostname);
 }
 
-export const ACTIVE_HOSTNAMES = `SELECT hostname FROM hostnames WHERE scope = ? AND status = 'active' ORDER BY hostname`;
+/** `+` keeps SQLite from searching by status, which most names share. */
+export const ACTIVE_HOSTNAMES = `SELECT hostname FROM hostnames WHERE scope = ? AND +status = 'active'`;
 
 function routeOfRow(row: RouteRow): StoredRoute {
   return { ...row, serving: row.serving === 1 };
