@@ -47,6 +47,8 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: ['tests/crash/**/*.test.ts'],
+          // Only `npm run test:long` runs these.
+          exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 60_000,
         },
