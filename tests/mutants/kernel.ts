@@ -504,4 +504,13 @@ export const KERNEL: readonly Mutant[] = [
     replace: '',
     killer: inNode(`${test}/lost-scopes.test.ts`, 'another scope’s copy closes the window'),
   },
+  {
+    id: 'kernel-schedule-of-a-clock-that-was-ahead',
+    requirement: null,
+    claim: 'A schedule whose next time was computed while the clock was ahead waits for it.',
+    file: `${src}/deliveries/work.ts`,
+    find: 'if (secondMs !== null && nextAtMs > secondMs) return false;',
+    replace: '',
+    killer: inNode(`${test}/deliveries.test.ts`, 'a clock that jumped ahead and back'),
+  },
 ];
