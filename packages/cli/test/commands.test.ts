@@ -8,7 +8,7 @@ import { fieldsOf } from '../src/admin/fields.ts';
 import { ADMIN_NOUNS } from '../src/admin/nouns.ts';
 import { commands } from '../src/commands.ts';
 import { makeApplication } from '../src/lib/application.ts';
-import { type Command, optionName } from '../src/lib/command.ts';
+import { type Command, optionName, type RawInput } from '../src/lib/command.ts';
 import { runLine, scratchDirectory, testWorld, wordsOf } from './world.ts';
 
 const place = { version: '0', stdout: { write: () => {} }, world: testWorld() };
@@ -33,6 +33,12 @@ test('operations that take a key or a condition have the option, and no others',
     expect([name, 'idempotencyKey' in given]).toEqual([name, method !== 'GET' && audit === 'audit']);
     expect([name, 'ifMatch' in given]).toEqual([name, method !== 'GET' && etag === true]);
   }
+});
+
+test('the help of --from shows each of its forms', () => {
+  expect(help.get('freehold scopes restore')).toContain(
+    '{"snapshot":"<id>"} or {"backup":"<id>"} or {"export":"<id>"}',
+  );
 });
 
 test('no field of an operation hides another, or an option that every command has', () => {
@@ -89,6 +95,32 @@ describe.each(all)('%s', (path, command) => {
       detail: ended.stderr.trim(),
     });
   });
+});
+
+describe('every option that help names', () => {
+  const typed = all.flatMap(([path, command]) =>
+    Object.entries(command.options).map(([name, option]) => ({ path, command, name, option })),
+  );
+
+  test.each(typed.map((each) => ({ ...each, shown: `${each.path} ${optionName(each.name)}` })))(
+    '$shown is read by the parser',
+    async ({ command, name, option: { kind = 'value' } }) => {
+      const given: unknown[] = [];
+      const run = async (raw: RawInput) => {
+        given.push(raw[name]);
+        return { value: null, text: '' };
+      };
+      const table = { ...commands, commands: [{ ...command, run }] };
+      const words = [...command.path, ...command.arguments.map(() => 'word')];
+      const isValued = kind === 'value' || kind === 'list';
+      const forms = isValued ? [[optionName(name), 'x'], [`${optionName(name)}=x`]] : [[optionName(name)]];
+      if (kind === 'choice') forms.push([optionName(name).replace('--', '--no-')]);
+      for (const form of forms)
+        expect((await runLine(table, [...words, ...form])).stderr, form.join(' ')).toBe('');
+      const value = { value: 'x', list: ['x'], flag: true, choice: true }[kind];
+      expect(given).toEqual(kind === 'choice' ? [true, false] : forms.map(() => value));
+    },
+  );
 });
 
 describe('an example of an admin operation', () => {

@@ -92,6 +92,74 @@ describe('spec C-33: a command', () => {
     );
   });
 
+  test('ends with 1 when a host name is not verified, and prints what was looked up', async () => {
+    const { run, json, scope } = await open();
+    const [tenant, id] = await scope();
+    const name = ['--hostname', 'acme.example.org', '--tenant', tenant];
+    const hostname = await json('hostnames', 'bind', ...name, '--scope', id);
+    const fetch = async () =>
+      Response.json({
+        hostname,
+        verified: false,
+        reason: 'record_missing',
+        advice: null,
+        checks: [],
+        address: null,
+      });
+    const { status, stdout, stderr } = await run(['hostnames', 'verify', ...name, '--json'], { fetch });
+    expect([status, JSON.parse(stdout).verified]).toEqual([1, false]);
+    expect(JSON.parse(stderr)).toMatchObject({
+      detail: 'acme.example.org is not verified (record_missing).',
+    });
+  });
+
+  test('says that an erased person was not known', async () => {
+    const { run, scope } = await open();
+    const at = await scope();
+    const receipt = { subject: 'mistyped', redacted: true, keyDestroyedAt: '2026-11-21T08:00:00.000Z' };
+    const said = async (keyDigest: string | null) => {
+      const fetch = async () => Response.json({ ...receipt, keyDigest, receiptId: 'r1' });
+      return (await run(['subjects', 'shred', ...at, 'mistyped'], { fetch })).stdout;
+    };
+    expect(await said(null)).toContain('The scope had no key for this id');
+    expect(await said('a'.repeat(64))).not.toContain('no key');
+  });
+
+  test('takes a slug where an id does', async () => {
+    const { run, json, scope, sent } = await open();
+    const [tenant, id] = await scope();
+    expect(await json('scopes', 'get', 'acme', 'main')).toMatchObject({ id, tenant });
+    expect(await json('hostnames', 'list', '--tenant', 'acme', '--scope', 'main')).toMatchObject({
+      items: [],
+    });
+    const bind = ['hostnames', 'bind', '--hostname', 'acme.example.org', '--tenant', 'acme'];
+    expect(await json(...bind, '--scope', 'main')).toMatchObject({ tenant, scope: id });
+    expect(await run(['tenants', 'get', 'acm'])).toMatchObject({
+      status: 4,
+      stderr: 'There is no tenant with the slug "acm".\n',
+    });
+    expect((await run(['scopes', 'get', 'acme', 'mai'])).stderr).toBe(
+      'There is no scope with the slug "mai".\n',
+    );
+    sent.length = 0;
+    const alone = await run(['hostnames', 'list', '--scope', 'main']);
+    expect([alone.status, sent.length]).toEqual([2, 0]);
+    expect(alone.stderr).toMatch(/^The slug of a scope needs its tenant beside it/);
+    expect((await run(['scopes', 'get', 'acme', 'main', '--profile', 'none'])).status).toBe(2);
+  });
+
+  test('reads a statement from a file or standard input', async () => {
+    const { run, cwd, scope, sent } = await open();
+    const at = await scope();
+    writeFileSync(join(cwd, 'count.sql'), 'SELECT 1');
+    const readStdin = async () => 'SELECT 2';
+    for (const sql of ['@count.sql', '-', 'SELECT 3'])
+      await run(['query', 'run', ...at, '--sql', sql], { readStdin });
+    const asked = sent.filter(({ url }) => url.endsWith('/query'));
+    const bodies = await Promise.all(asked.map((each) => each.json() as Promise<{ sql: string }>));
+    expect(bodies.map(({ sql }) => sql)).toEqual(['SELECT 1', 'SELECT 2', 'SELECT 3']);
+  });
+
   test('follows every page with --all, and says how to continue without it', async () => {
     const { run, json, sent } = await open();
     for (const slug of ['one', 'two', 'three'])
@@ -111,7 +179,7 @@ describe('spec C-33: a command', () => {
   test('is judged before anything is sent', async () => {
     const { run, sent } = await open();
     for (const [line, sentence] of [
-      [['tenants', 'get', 'acme'], '<tenant> cannot be used: it must be an id that begins with tnt_.'],
+      [['tenants', 'get', 'Acme'], '<tenant> cannot be used: it must be an id that begins with tnt_.'],
       [['tenants', 'create', '--slug', 'acme'], '--name is missing.'],
       [['tenants', 'list', '--limit', 'many'], /^--limit cannot be used: .*number/],
       [

@@ -19,6 +19,7 @@ import { type Field, fieldsOf, isPaged, optionOf, takesBody } from './fields.ts'
 import { perform } from './perform.ts';
 import { readInput } from './read-input.ts';
 import { sampleWords } from './samples.ts';
+import { slugsIn, withIds, withPlaceholders } from './slugs.ts';
 
 /** These commands know more than their declaration says. */
 const OWN: readonly Command[] = [deployCommand];
@@ -53,10 +54,13 @@ export function adminCommand(operation: AdminOperation): Command {
     ...described,
     run: async (raw, world) => {
       requireOptions(described, raw);
-      const input = await readInput(operation, { fields, described, raw, world });
+      const slugs = slugsIn(fields, raw);
+      const judged = { fields, described, raw: withPlaceholders(raw, slugs), world };
+      const typed = await readInput(operation, judged);
       if (operation.bytes) requirePlace(raw, world);
       const profile = typeof raw.profile === 'string' ? raw.profile : undefined;
       const call = callerOf(requireTarget(world, profile), world);
+      const input = await withIds(typed, { slugs, raw, call });
       return perform({ operation, input, raw, call, world });
     },
   };

@@ -18,6 +18,7 @@ export function answerText(
   const notes = [
     replayed ? 'This is the stored answer of an earlier call with the same idempotency key.' : null,
     isRecord(value) && value.dryRun === true ? 'This is a plan: nothing was changed.' : null,
+    unknownSubject(operation, value),
     showsSecret(operation, value) ? 'Keep it now: it is shown this once.' : null,
     etag === null || (isRecord(value) && value.etag === etag) ? null : `(version ${etag}, for --if-match)`,
   ];
@@ -86,4 +87,16 @@ function showsSecret({ success, audit, method }: AdminOperation, value: unknown)
     success === 201 &&
     SHOWN_ONCE.some((field) => typeof value[field] === 'string')
   );
+}
+
+/** A mistyped id erases nothing, and the receipt alone looks like one of a person who was known. */
+function unknownSubject({ name }: AdminOperation, value: unknown): string | null {
+  if (name !== 'subjects.shred' || !isRecord(value)) return null;
+  if (value.dryRun === true)
+    return value.receipt === null && value.events === 0
+      ? 'No event of the scope names this id: check it, if you expected some.'
+      : null;
+  return value.keyDigest === null
+    ? 'The scope had no key for this id, and so no sealed data about it: check the id, if you expected some.'
+    : null;
 }

@@ -48,7 +48,7 @@ const described = {
   ],
   arguments: [
     { name: 'slug', summary: 'Slug' },
-    { name: 'folder', summary: 'The folder to deploy', optional: true },
+    { name: 'folder', summary: 'The folder to deploy', optional: true, isFile: true },
   ],
   options: {
     manifest: {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { kebab, type Option } from '../lib/command.ts';
 
 /** The way in which typed words become a value. */
-export type Reading = 'text' | 'number' | 'boolean' | 'json' | 'json-or-text' | 'secret';
+export type Reading = 'text' | 'text-or-file' | 'number' | 'boolean' | 'json' | 'json-or-text' | 'secret';
 
 export interface Field {
   readonly part: 'params' | 'query' | 'body';
@@ -21,6 +21,16 @@ export interface Field {
 
 /** Secrets come from a file or standard input: other programs of the machine can read a command line. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiKey']);
+
+/** Long text that is often kept in a file; no such text begins with `@`, or is `-`. */
+const FILED_TEXT: ReadonlySet<string> = new Set(['sql']);
+
+/** Fields with the id of a tenant or a scope, for which its slug can be typed too. */
+export const SLUGGED: ReadonlyMap<string, 'tenant' | 'scope'> = new Map([
+  ['tenant', 'tenant'],
+  ['ownerTenant', 'tenant'],
+  ['scope', 'scope'],
+]);
 
 /** Returns the fields in the order in which help shows them: those of the path first. */
 export function fieldsOf({ input, path }: AdminOperation): readonly Field[] {
@@ -49,8 +59,9 @@ export function optionOf(field: Field): Option {
 
 const PLACEHOLDERS: Partial<Record<Reading, string>> = {
   number: 'number',
-  json: 'json|@file',
+  json: 'json|@file|-',
   secret: '@file|-',
+  'text-or-file': 'text|@file|-',
 };
 
 function summaryOf({ summary, isList, isNullable, isRequired, part, hasDefault, reading }: Field): string {
@@ -81,14 +92,26 @@ function fieldOf(part: Field['part'], name: string, schema: z.ZodType): Field {
   return {
     part,
     name,
-    reading: SECRET_FIELDS.has(name) ? 'secret' : readingOf(items),
+    reading: givenReading(name) ?? readingOf(items),
     isList: list !== null,
     isNullable: list === null && branches.length > kinds.length && kinds.length > 0,
     isRequired: !schema.safeParse(undefined).success,
     values: valuesOf(items),
-    summary: sentence(whole.description ?? wordsOf(name)),
+    summary: `${sentence(whole.description ?? wordsOf(name))}${SLUGGED.has(name) ? ', by its id or its slug' : ''}${formsText(items)}`,
     hasDefault: preset === undefined || preset === null || preset === '' ? null : presetText(preset),
   };
+}
+
+function givenReading(name: string): Reading | null {
+  if (SECRET_FIELDS.has(name)) return 'secret';
+  return FILED_TEXT.has(name) ? 'text-or-file' : null;
+}
+
+/** Shows an object that takes exactly one of several keys in each of its forms. */
+function formsText([kind]: readonly JsonSchema[]): string {
+  if (kind?.maxProperties !== 1) return '';
+  const forms = Object.keys(kind.properties ?? {}).map((key) => `{"${key}":"<id>"}`);
+  return `: ${forms.join(' or ')}`;
 }
 
 function branchesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {

@@ -15,6 +15,7 @@ import {
   adminOperations,
   type OperationRecord,
 } from '@freehold/directory/declarations';
+import type { z } from 'zod';
 import type { Outcome, RawInput } from '../lib/command.ts';
 import { fileFailure, type World } from '../lib/world.ts';
 import { progressText } from '../output/progress.ts';
@@ -151,14 +152,29 @@ async function mediaTypeOf(content: Blob, known: readonly string[]): Promise<str
   return known.find((each) => each.includes('sqlite') === isDatabase) ?? '';
 }
 
-/** A broken log is an answer and a failure at once: a scheduled script learns of it by the exit code. */
+/** An answer that reports a defect is a failure too: a script learns of it by the exit code. */
 function exitStatusOf({ name }: AdminOperation, value: unknown): PlatformError | undefined {
-  if (name !== 'admin-log.verify') return undefined;
-  const { status, firstBad } = value as AdminLogVerification;
+  if (name === 'admin-log.verify') return brokenLog(value as AdminLogVerification);
+  if (name === 'hostnames.verify') return unverified(value as HostnameVerified);
+  return undefined;
+}
+
+function brokenLog({ status, firstBad }: AdminLogVerification): PlatformError | undefined {
   if (status !== 'broken') return undefined;
   return new PlatformError(
     'runtime_fault',
     `The admin log is not as it was written: ${firstBad?.reason} at row ${firstBad?.sequence}.`,
     { reason: 'broken' },
+  );
+}
+
+type HostnameVerified = z.output<(typeof adminOperations)['hostnames.verify']['output']>;
+
+function unverified({ hostname, verified, reason }: HostnameVerified): PlatformError | undefined {
+  if (verified) return undefined;
+  return new PlatformError(
+    'runtime_fault',
+    `${hostname.hostname} is not verified (${reason ?? 'no proof was found'}).`,
+    { reason: 'not_verified' },
   );
 }

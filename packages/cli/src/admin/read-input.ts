@@ -84,6 +84,8 @@ async function readValue(
     case 'text':
     case 'boolean':
       return text;
+    case 'text-or-file':
+      return contents(text, shown, world);
     case 'number':
       // Text that is no number stays as it is, and the schema refuses it.
       return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
@@ -111,7 +113,8 @@ async function readBody(text: string, world: World): Promise<Record<string, unkn
   return { ...body };
 }
 
-async function contents(text: string, shown: string, { cwd, readStdin }: World): Promise<string> {
+/** Returns the text itself, that of the file after `@`, or with `-` standard input. */
+export async function contents(text: string, shown: string, { cwd, readStdin }: World): Promise<string> {
   if (text === '-') return readStdin();
   if (!text.startsWith('@')) return text;
   try {

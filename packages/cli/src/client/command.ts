@@ -23,7 +23,7 @@ export const clientCommand = command({
     { line: 'freehold client src/orders.ts --export orders --out web/api.ts', does: 'under other names' },
     { line: 'freehold client src/operations.ts --json', does: 'for a program that reads the answer' },
   ],
-  arguments: [{ name: 'module', summary: 'The module that exports the table of operations' }],
+  arguments: [{ name: 'module', summary: 'The module that exports the table of operations', isFile: true }],
   options: {
     out: { summary: 'The file to write; the default is <module>.client.ts beside it', placeholder: 'file' },
     export: { summary: 'What the module calls the table; the default is operations', placeholder: 'name' },

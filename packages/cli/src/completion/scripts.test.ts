@@ -39,8 +39,14 @@ test('options of the command, with both forms of a choice', () => {
 test('values of an option, and of an argument', () => {
   expect(offered('tenants', 'list', '--status', 's')).toEqual(['suspended']);
   expect(offered('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
-  // A free value is completed as a file, or not at all.
-  expect(offered('tenants', 'create', '--name', 'comp')).toEqual(['completion.bash']);
+});
+
+test('files are offered where one can be named, and nowhere else', () => {
+  expect(offered('tenants', 'create', '--name', 'comp')).toEqual([]);
+  expect(offered('tenants', 'get', '')).toEqual([]);
+  expect(offered('scopes', 'export', 'a', 'b', '--out', 'comp')).toEqual(['completion.bash']);
+  expect(offered('query', 'run', 'a', 'b', '--sql', '@comp')).toEqual(['@completion.bash']);
+  expect(offered('scope', 'open', 'comp')).toEqual(['completion.bash']);
 });
 
 test.each(SHELLS)('%s has every command', async (shell) => {

@@ -2,7 +2,7 @@
  * `freehold completion`, and its scripts for three shells: words, options and known values from the table of commands.
  */
 import { z } from 'zod';
-import { type Command, command, optionName } from '../lib/command.ts';
+import { type Command, command, type Option, optionName } from '../lib/command.ts';
 import type { CommandTable } from '../lib/command-line.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -67,10 +67,21 @@ function valuesOf({ options, arguments: args }: Command): [option: string, value
   return positional.length === 0 ? named : [...named, ['', positional]];
 }
 
-function takesValue({ options }: Command): string[] {
+/** The form in which a free value names a file: alone, after `@`, or not at all. */
+function fileFormOf({ placeholder = '', values }: Option): '@' | 'file' | null {
+  if (values || !/file|dir|checkout/.test(placeholder)) return null;
+  return placeholder.includes('@file') ? '@' : 'file';
+}
+
+/** Returns the options that take a value, with the form in which it names a file. */
+function takesValue({ options }: Command): [option: string, form: ReturnType<typeof fileFormOf>][] {
   return Object.entries(options)
     .filter(([, { kind = 'value' }]) => kind === 'value' || kind === 'list')
-    .map(([name]) => optionName(name));
+    .map(([name, option]) => [optionName(name), fileFormOf(option)]);
+}
+
+function takesFile({ arguments: args }: Command): boolean {
+  return args.some(({ isFile }) => isFile);
 }
 
 function bash(commands: readonly Command[], nouns: CommandTable['nouns']): string {
@@ -86,9 +97,12 @@ function bash(commands: readonly Command[], nouns: CommandTable['nouns']): strin
       ([option, all]) => `    '${[...each.path, option].join(' ')}') words="${all.join(' ')}" ;;`,
     ),
   );
-  const valued = commands.flatMap((each) =>
-    takesValue(each).map((option) => `'${[...each.path, option].join(' ')}'`),
-  );
+  const valued = (wanted: '@' | 'file' | null) =>
+    commands.flatMap((each) =>
+      takesValue(each).flatMap(([option, form]) =>
+        form === wanted ? [`'${[...each.path, option].join(' ')}'`] : [],
+      ),
+    );
   const alone = commands.filter(({ path }) => path.length === 1).map(({ path }) => path[0]);
   return `# Completion of freehold for bash: eval "$(freehold completion bash)"
 _freehold() {
@@ -112,7 +126,9 @@ ${verbs.join('\n')}
   esac
   case "$path $prev" in
 ${values.filter((line) => !/ '\) /.test(line)).join('\n')}
-    ${valued.join('|')}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    ${valued('file').join('|')}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    ${valued('@').join('|')}) COMPREPLY=($(compgen -P @ -f -- "\${cur#@}")); return ;;
+    ${valued(null).join('|')}) return ;;
   esac
   if [ -n "$words" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -121,8 +137,12 @@ ${values.filter((line) => !/ '\) /.test(line)).join('\n')}
   if [ "\${cur#-}" = "$cur" ]; then
     case "$path " in
 ${values.filter((line) => / '\) /.test(line)).join('\n')}
+      ${commands
+        .filter(takesFile)
+        .map(({ path }) => `'${path.join(' ')} '`)
+        .join('|')}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     esac
-    COMPREPLY=($(compgen -W "$words" -f -- "$cur"))
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
     return
   fi
   case "$path" in
@@ -150,9 +170,12 @@ function zsh(commands: readonly Command[], nouns: CommandTable['nouns']): string
         `    ${quote([...each.path, option].join(' '))}) compadd -- ${all.join(' ')}; return ;;`,
     ),
   );
-  const valued = commands.flatMap((each) =>
-    takesValue(each).map((option) => quote([...each.path, option].join(' '))),
-  );
+  const valued = (wanted: '@' | 'file' | null) =>
+    commands.flatMap((each) =>
+      takesValue(each).flatMap(([option, form]) =>
+        form === wanted ? [quote([...each.path, option].join(' '))] : [],
+      ),
+    );
   const alone = commands.filter(({ path }) => path.length === 1).map(({ path }) => path[0]);
   return `#compdef freehold
 # Completion of freehold for zsh: freehold completion zsh > a file named _freehold in a directory of $fpath
@@ -180,13 +203,18 @@ ${verbs.join('\n')}
   esac
   case "$target \${names[CURRENT-1]}" in
 ${values.join('\n')}
-    ${valued.join('|')}) _files; return ;;
+    ${valued('file').join('|')}) _files; return ;;
+    ${valued('@').join('|')}) compset -P @ && _files; return ;;
+    ${valued(null).join('|')}) return ;;
   esac
   if [[ "\${names[CURRENT]}" != -* ]]; then
     case "$target " in
 ${values.filter((line) => / '\) /.test(line)).join('\n')}
+      ${commands
+        .filter(takesFile)
+        .map(({ path }) => quote(`${path.join(' ')} `))
+        .join('|')}) _files ;;
     esac
-    _files
     return
   fi
   local -a words
@@ -212,15 +240,18 @@ function fish(commands: readonly Command[], nouns: CommandTable['nouns']): strin
   for (const each of commands) {
     const when = quote(each.path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and '));
     const values = new Map(valuesOf(each));
-    for (const [name, { summary, kind = 'value' }] of Object.entries(each.options)) {
+    for (const [name, described] of Object.entries(each.options)) {
+      const { summary, kind = 'value' } = described;
       const option = optionName(name);
-      const takes = kind === 'value' || kind === 'list' ? ' -r' : '';
+      const isValued = kind === 'value' || kind === 'list';
+      const takes = isValued ? (fileFormOf(described) ? ' -r -F' : ' -x') : '';
       const known = values.get(option);
-      const list = known ? ` -f -a ${quote(known.join(' '))}` : '';
+      const list = known ? ` -a ${quote(known.join(' '))}` : '';
       lines.push(`complete -c freehold -n ${when} -l ${option.slice(2)}${takes}${list} -d ${quote(summary)}`);
     }
     const positional = values.get('');
     if (positional) lines.push(`complete -c freehold -f -n ${when} -a ${quote(positional.join(' '))}`);
+    else lines.push(`complete -c freehold ${takesFile(each) ? '-F' : '-f'} -n ${when}`);
   }
   lines.push("complete -c freehold -l json -d 'Print the answer as one line of JSON'");
   return `# Completion of freehold for fish: freehold completion fish | source\n${lines.join('\n')}\n`;

@@ -53,8 +53,9 @@ INDEX
   list is a page; with \`--all\` it is one array; an empty answer is \`null\`).
 - **Failures** are one sentence on standard error, with \`--json\` a problem document (RFC 9457).
 - **A command never prompts**, so that a script cannot hang.
-- **JSON fields** take JSON or \`@file\`; \`--body\` takes a whole body as JSON, as \`@file\`, or as \`-\` for standard
-  input, and options win over its fields. Secrets are read from \`@file\` or \`-\`, and never from the command line.
+- **A slug** of a tenant or a scope can stand where its id does; the command looks the id up first.
+- **JSON fields** and \`--sql\` take the text itself, \`@file\`, or \`-\` for standard input, as \`--body\` does for a whole
+  body; options win over its fields. Secrets are read from \`@file\` or \`-\`, and never from the command line.
 - **Input is judged before anything is sent**, by the declared schema.
 - **Long work** is waited for, with a bar on a terminal. Ctrl-C ends the waiting, not the work; \`--no-wait\` does not wait.
 - **Bytes** go to \`--out\` or into a pipe, never to a terminal, and a file is written whole or not at all.

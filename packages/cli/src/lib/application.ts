@@ -103,6 +103,8 @@ function makeRoute(declared: Command, { stdout, world }: Place, { asJson }: Form
     docs: { brief: summary, fullDescription: `${description}\n\nEXAMPLES\n${shown}` },
     parameters: {
       flags: { ...Object.fromEntries(options), json: JSON_FLAG },
+      // stricli reads `--` and one letter as an argument: command-line.ts turns it into the alias.
+      aliases: Object.fromEntries(lettersOf(declared).map((letter) => [letter, letter])),
       positional: {
         kind: 'tuple',
         parameters: declared.arguments.map(({ name, summary: brief, optional = false }) => ({
@@ -125,6 +127,11 @@ function makeRoute(declared: Command, { stdout, world }: Place, { asJson }: Form
       if (exitStatus) throw exitStatus;
     },
   });
+}
+
+/** Returns the options of one letter. */
+function lettersOf({ options }: Command): string[] {
+  return Object.keys(options).filter((name) => name.length === 1);
 }
 
 /** All options are optional to stricli: the command itself names a missing one. */

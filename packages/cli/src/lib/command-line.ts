@@ -37,7 +37,7 @@ export async function runCommandLine(
     stdout,
     stderr: { write: (text) => void (text.trim() === '' || stderr.write(text)) },
   };
-  await run(application, withoutHelpWord(inputs), { process });
+  await run(application, withLetters(withoutHelpWord(inputs)), { process });
   return exitStatus(process.exitCode);
 }
 
@@ -69,6 +69,16 @@ function isJsonWanted(inputs: readonly string[]): boolean {
 function withoutHelpWord(inputs: readonly string[]): readonly string[] {
   if (inputs[0] !== 'help') return inputs;
   return [...inputs.slice(1).filter((input) => !input.startsWith('-')), '--help'];
+}
+
+/** `--q` and `--q=x` → `-q` and `-q x`: stricli reads no long option of one letter. */
+function withLetters(inputs: readonly string[]): readonly string[] {
+  const end = inputs.indexOf('--');
+  return inputs.flatMap((input, index) => {
+    const letter = end < 0 || index < end ? /^--([a-z])(?:=(.*))?$/s.exec(input) : null;
+    if (!letter) return [input];
+    return letter[2] === undefined ? [`-${letter[1]}`] : [`-${letter[1]}`, letter[2]];
+  });
 }
 
 /** stricli has negative codes for lines that it cannot parse. */

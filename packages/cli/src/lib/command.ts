@@ -32,7 +32,7 @@ export interface Option {
    * Default: `value`.
    */
   readonly kind?: 'value' | 'list' | 'flag' | 'choice';
-  /** The name of the value in help. */
+  /** The name of the value in help; completion offers files for one that says `file`, `dir` or `checkout`. */
   readonly placeholder?: string;
   /** The known values, for help and completion. The command's schema judges. */
   readonly values?: readonly string[];
@@ -58,6 +58,8 @@ export interface Argument {
   readonly summary: string;
   readonly optional?: boolean;
   readonly values?: readonly string[];
+  /** Whether it names a file or a directory: completion offers files for these alone. */
+  readonly isFile?: true;
 }
 
 /** Arguments and options by name, as they were typed. */

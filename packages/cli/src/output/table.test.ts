@@ -45,3 +45,23 @@ test('progress is a bar where the end is known, and an amount where it is not', 
   );
   expect(progressText('x', { done: 1536, total: null, unit: 'bytes' })).toBe('x … 1.5 KiB');
 });
+
+test('at 80 characters a row says what was done to what, and with which outcome', () => {
+  const scope = `scp_${'0'.repeat(26)}`;
+  const row = {
+    sequence: 12,
+    at: '2026-11-21T08:00:00.000Z',
+    actor: { kind: 'service', id: `tok_${'0'.repeat(26)}` },
+    requestId: 'a'.repeat(26),
+    action: 'scopes.set-status',
+    target: { tenant: `tnt_${'0'.repeat(26)}`, scope, vertical: 'fieldwork', other: null },
+    outcome: 'done',
+    hash: 'f'.repeat(64),
+  };
+  const [heading, line = ''] = listText([row], 80).split('\n');
+  expect(heading).toMatch(/^SEQUENCE {2}ACTION +TARGET +OUTCOME/);
+  expect(line).toContain('scopes.set-status');
+  expect(line).toContain(scope);
+  expect(line).toContain('done');
+  expect(line.length).toBeLessThanOrEqual(80);
+});

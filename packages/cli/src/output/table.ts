@@ -1,11 +1,12 @@
 /** Writes tables that fit their terminal, and records line by line. */
 
 const GAP = '  ';
-/** A narrower column is of no use: columns on the right are left out instead. */
-const COLUMN_MIN = 8;
+/** A narrower column is of no use: it is left out instead. */
+const COLUMN_MIN = 20;
 
 /**
- * Writes rows under their headings. Cuts cells that do not fit with an ellipsis; keeps ids whole.
+ * Writes rows under their headings. Columns that do not fit are left out, the later ones first; cells are cut with an
+ * ellipsis, but not ids and times.
  * @param columns the width of the terminal; null cuts nothing.
  */
 export function tableText(
@@ -17,11 +18,12 @@ export function tableText(
   const wanted = titles.map((title, index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );
-  const widths = columns === null ? wanted : widthsThatFit(wanted, rows, columns);
+  const fitted = columns === null ? wanted : widthsThatFit(wanted, rows, columns);
+  const widths = fitted.map((width, index) => ({ width, index })).filter(({ width }) => width > 0);
   const left = headings.length - widths.length;
   const line = (cells: readonly string[]) =>
     widths
-      .map((width, index) => cut(cells[index] ?? '', width).padEnd(width))
+      .map(({ width, index }) => cut(cells[index] ?? '', width).padEnd(width))
       .join(GAP)
       .trimEnd();
   const lines = [line(titles), ...rows.map(line)];
@@ -34,38 +36,65 @@ function titleOf(heading: string): string {
   return heading.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toUpperCase();
 }
 
-/** Narrows the widest columns first, then leaves out the last ones. Part of an id is useless. */
+/** Returns the width of each column, 0 for one that is left out. Part of an id or of a time is useless. */
 function widthsThatFit(
   wanted: readonly number[],
   rows: readonly (readonly string[])[],
   columns: number,
 ): number[] {
-  const widths = [...wanted];
-  const isWhole = widths.map((_, index) => index === 0 || rows.some((row) => ID.test(row[index] ?? '')));
-  const total = () => widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-  while (total() > columns && widths.length > 0) {
-    const widest = Math.max(...widths.filter((_, index) => !isWhole[index]), 0);
-    const index = widths.findIndex((width, each) => width === widest && !isWhole[each]);
-    if (widest > COLUMN_MIN) widths[index] = widest - 1;
-    else if (widths.length > 1) widths.pop();
-    else return widths;
+  const least = wanted.map((width, index) => {
+    if (index === 0) return width;
+    const whole = rows.map((row) => WHOLE.exec(row[index] ?? '')?.[0].length ?? 0);
+    return Math.max(Math.min(width, COLUMN_MIN), ...whole);
+  });
+  let room = columns + GAP.length;
+  const widths = least.map((width, index) => {
+    const isTaken = index === 0 || width + GAP.length <= room;
+    if (isTaken) room -= width + GAP.length;
+    return isTaken ? width : 0;
+  });
+  for (const [index, width] of widths.entries()) {
+    const more = width === 0 ? 0 : Math.max(0, Math.min((wanted[index] ?? 0) - width, room));
+    widths[index] = width + more;
+    room -= more;
   }
   return widths;
 }
 
-const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+/** The part of a cell that is never cut: an id, or a time. */
+const WHOLE = /^(?:[a-z]{3}_[0-9a-z]{26}|\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
+/** The columns that say what a row is about and what became of it: they stand first, and stay in a narrow terminal. */
+const FIRST: readonly string[] = [
+  ...['id', 'sequence', 'event', 'bookmark', 'slug', 'key', 'hostname', 'name', 'email'],
+  ...['action', 'operation', 'kind', 'type', 'version', 'target', 'status', 'state', 'outcome', 'permission'],
+  ...['model', 'meter', 'at'],
+];
+
 /** Writes a list of records as a table, with a column for every field that has a value. */
 export function listText(items: readonly unknown[], columns: number | null): string {
   const records = items.map((item) => (isRecord(item) ? item : { value: item }));
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
-  const shown = names.filter((name) => records.some((record) => (record[name] ?? null) !== null));
-  const rows = records.map((record) => shown.map((name) => cellOf(record[name])));
+  const rank = (name: string) => (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1);
+  const shown = names
+    .filter((name) => records.some((record) => (record[name] ?? null) !== null))
+    .sort((left, right) => rank(left) - rank(right));
+  const rows = records.map((record) =>
+    shown.map((name) => (name === 'target' ? targetOf(record.target) : cellOf(record[name]))),
+  );
   return tableText(shown, rows, columns);
+}
+
+/** Writes the target of a log row by its narrowest id: a scope's id names its tenant too. */
+function targetOf(target: unknown): string {
+  if (!isRecord(target)) return cellOf(target);
+  const { scope, tenant, vertical, other } = target;
+  const known = [scope ?? tenant ?? vertical, other].filter((each) => (each ?? null) !== null);
+  return known.length === 0 ? cellOf(target) : known.map(scalarText).join(' ');
 }
 
 /** Writes a field in a row: a record in short, a list of records as its length. */

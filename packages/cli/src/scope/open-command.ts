@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 import { cellText } from '../admin/answer-text.ts';
+import { contents } from '../admin/read-input.ts';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
 import { tableText } from '../output/table.ts';
@@ -28,10 +29,10 @@ export const openCommand = command({
       does: 'without one',
     },
   ],
-  arguments: [{ name: 'file', summary: 'The copy' }],
+  arguments: [{ name: 'file', summary: 'The copy', isFile: true }],
   options: {
     port: { summary: 'The port to listen at; the default is one that is free', placeholder: 'number' },
-    query: { summary: 'Answer this statement, and open no window', placeholder: 'sql' },
+    query: { summary: 'Answer this statement, and open no window', placeholder: 'text|@file|-' },
   },
   input: z.strictObject({
     file: z.string().min(1, 'must not be empty'),
@@ -46,7 +47,7 @@ export const openCommand = command({
   run: async ({ file, port = 0, query }, world) => {
     const copy = resolve(world.cwd, file);
     await requireCopy(copy);
-    if (query !== undefined) return answerQuery(copy, query, world);
+    if (query !== undefined) return answerQuery(copy, await contents(query, '--query', world), world);
     const { url, closed } = await serve(copy, port, world);
     const opened = world.isTerminal && (await world.openBrowser(url));
     return {

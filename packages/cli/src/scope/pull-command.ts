@@ -1,9 +1,10 @@
 /** `freehold scope pull` saves a scope's copy as a database file on this machine. The access log records it. */
 import { resolve } from 'node:path';
-import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
+import { PlatformError, scopeId, slug, tenantId } from '@freehold/contracts';
 import type { ClientResponse } from '@freehold/control-plane/client';
 import { adminOperations } from '@freehold/directory/declarations';
 import { z } from 'zod';
+import { scopeIdOf, tenantIdOf } from '../admin/slugs.ts';
 import { command } from '../lib/command.ts';
 import { bytesText, progressText } from '../output/progress.ts';
 import { requireFree, saveStream } from '../output/save.ts';
@@ -23,8 +24,8 @@ export const pullCommand = command({
     },
   ],
   arguments: [
-    { name: 'tenant', summary: 'The id of the tenant' },
-    { name: 'scope', summary: 'The id of the scope' },
+    { name: 'tenant', summary: 'The id or the slug of the tenant' },
+    { name: 'scope', summary: 'The id or the slug of the scope' },
   ],
   options: {
     out: { summary: 'The file to write; the default is ./<scope>.sqlite', placeholder: 'file' },
@@ -32,16 +33,18 @@ export const pullCommand = command({
     ...PROFILE_OPTION,
   },
   input: z.strictObject({
-    tenant: tenantId,
-    scope: scopeId,
+    tenant: z.union([tenantId, slug], 'must be a slug, or an id that begins with tnt_'),
+    scope: z.union([scopeId, slug], 'must be a slug, or an id that begins with scp_'),
     out: z.string().min(1, 'must not be empty').optional(),
     force: z.boolean().default(false),
     profile: z.string().optional(),
   }),
-  run: async ({ tenant, scope, out = `${scope}.sqlite`, force, profile }, world) => {
+  run: async ({ tenant: ofTenant, scope: ofScope, out = `${ofScope}.sqlite`, force, profile }, world) => {
     const file = resolve(world.cwd, out);
     requireFree(file, force);
     const call = callerOf(requireTarget(world, profile), world);
+    const tenant = await tenantIdOf(call, ofTenant);
+    const scope = await scopeIdOf(call, tenant, ofScope);
     const { value } = (await call(adminOperations['scopes.export'], {
       params: { tenant, scope },
       query: { format: 'sqlite' },
