@@ -6,9 +6,9 @@ import type { ApiDocs } from '@freehold/api-docs';
 import { type HttpMethod, PlatformError, problemDocument, publicError } from '@freehold/contracts';
 import {
   answerOtherMethod,
+  callersRequestId,
   type PlatformSecret,
   REQUEST_ID_HEADER,
-  requestIdOf,
   requireVerticalSecret,
 } from '@freehold/contracts/http';
 import type { Actor, ConsentRounds, HostAdmin } from '@freehold/directory';
@@ -153,7 +153,7 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
 function recordRequests(app: Hono<ControlPlaneEnv>, options: ControlPlaneOptions): void {
   app.use(async (c, next) => {
     const startedAtMs = options.now();
-    c.set('requestId', requestIdOf(c.req.raw.headers, options.newRequestId));
+    c.set('requestId', options.newRequestId());
     c.set('operation', null);
     c.set('actor', null);
     c.set('allowance', null);
@@ -169,6 +169,7 @@ function recordRequests(app: Hono<ControlPlaneEnv>, options: ControlPlaneOptions
         c.res.headers.set(name, value);
     options.onRequest?.({
       ...seen,
+      clientRequestId: callersRequestId(c.req.raw.headers),
       method: c.req.raw.method,
       status: c.res.status,
       durationMs: options.now() - startedAtMs,

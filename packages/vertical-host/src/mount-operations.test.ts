@@ -638,7 +638,7 @@ describe('failures', () => {
       reason: 'why',
       detail: 'As the scope says.',
       error: 'As the scope says.',
-      requestId: 'req-1',
+      requestId: 'req-generated',
     });
     expect(incidents).toEqual([]);
   });

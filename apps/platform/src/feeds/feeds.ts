@@ -203,9 +203,10 @@ export function makeRequestLog(write: LineSink, now: () => number): RequestLog {
   const line = (kind: string, fields: object): void =>
     write(JSON.stringify({ level: 'info', at: new Date(now()).toISOString(), kind, ...fields }));
   return {
-    onRequest: ({ requestId, operation, method, status, durationMs, actor }) =>
+    onRequest: ({ requestId, clientRequestId, operation, method, status, durationMs, actor }) =>
       line('control-plane', {
         requestId,
+        ...(clientRequestId === null ? {} : { clientRequestId }),
         operation,
         method,
         status,

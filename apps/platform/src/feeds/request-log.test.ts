@@ -20,6 +20,7 @@ test('a line is one JSON object, without the name of the actor', () => {
   });
   log.onRequest({
     requestId: 'req_1',
+    clientRequestId: null,
     operation: 'tenants.list',
     method: 'GET',
     status: 200,

@@ -53,22 +53,37 @@ describe('spec C-17: TXT records', () => {
 });
 
 test("a name's aliases and addresses", async () => {
-  dns.zone.set('A shop.example', ['192.0.2.7']);
-  dns.zone.set('AAAA shop.example', ['2001:db8:0:0:0:0:0:7']);
+  dns.zone.set('A shop.example', ['93.184.215.14']);
+  dns.zone.set('AAAA shop.example', ['2606:2800:21f:cb07:0:0:0:7']);
   expect(await resolver().resolveAddress('shop.example')).toEqual({
     outcome: 'found',
     cname: [],
-    addresses: ['192.0.2.7', '2001:db8::7'],
+    addresses: ['93.184.215.14', '2606:2800:21f:cb07::7'],
   });
   dns.zone.set('CNAME www.shop.example', ['shop.example']);
+  dns.zone.set('A www.shop.example', ['93.184.215.14']);
   expect((await resolver().resolveAddress('www.shop.example')).cname).toEqual(['shop.example']);
-  expect((await resolver().resolveAddress('unknown.example')).outcome).toBe('nxdomain');
+  expect((await resolver().resolveAddress('unknown.example')).outcome).toBe('nodata');
 });
 
 test('a circle of aliases ends', async () => {
   dns.zone.set('CNAME a.example', ['b.example']);
   dns.zone.set('CNAME b.example', ['a.example']);
+  dns.zone.set('A a.example', ['93.184.215.14']);
   expect((await resolver().resolveAddress('a.example')).cname).toEqual(['b.example', 'a.example']);
+});
+
+test('a name that leads to private addresses is answered as one that does not exist', async () => {
+  dns.zone.set('A db.internal.example', ['10.1.2.3', '192.168.0.7']);
+  dns.zone.set('AAAA db.internal.example', ['fd00:0:0:0:0:0:0:7']);
+  dns.zone.set('CNAME alias.example', ['db.internal.example']);
+  dns.zone.set('A alias.example', ['10.1.2.3']);
+  dns.zone.set('TXT only-text.example', ['text']);
+  const unknown = await resolver().resolveAddress('unknown.internal.example');
+  for (const name of ['db.internal.example', 'alias.example', 'only-text.example'])
+    expect(await resolver().resolveAddress(name), name).toEqual(unknown);
+  dns.zone.set('A mixed.example', ['93.184.215.14', '10.1.2.3']);
+  expect((await resolver().resolveAddress('mixed.example')).addresses).toEqual(['93.184.215.14']);
 });
 
 test('a server that is no address is refused at once', () => {
@@ -105,12 +120,12 @@ test('spec C-17: a name is pending, fails without its record, and is active with
   dns.zone.set(`TXT ${wanted.name}`, 'silence');
   expect(await verify()).toMatchObject({ reason: 'lookup_failed', checks: [{ outcome: 'timeout' }, {}] });
   dns.zone.set(`TXT ${wanted.name}`, ['v=spf1 -all', wanted.value]);
-  dns.zone.set('A shop.example', ['192.0.2.7']);
+  dns.zone.set('A shop.example', ['93.184.215.14']);
   expect(await verify()).toMatchObject({
     verified: true,
     reason: null,
     hostname: { status: 'active', verification: { method: 'dns' } },
-    address: { addresses: ['192.0.2.7'] },
+    address: { addresses: ['93.184.215.14'] },
   });
   expect((await platform.admin.routes()).map(({ hostname }) => hostname)).toEqual(['shop.example']);
 });

@@ -4,6 +4,7 @@
  */
 import { Resolver } from 'node:dns/promises';
 import type { HostnameResolver, LookupOutcome } from '@freehold/directory';
+import { isPublic } from '../settings/address-list.ts';
 
 export interface NodeResolverOptions {
   /** Addresses with or without a port: `192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:53`. Default: the machine's own. */
@@ -47,8 +48,12 @@ export function makeNodeResolver({ servers, timeoutMs = 2_000 }: NodeResolverOpt
         settled(resolver.resolve4(name)),
         settled(resolver.resolve6(name)),
       ]);
-      const addresses = [...v4.values, ...v6.values];
-      return { outcome: addresses.length > 0 ? 'found' : v4.outcome, cname, addresses };
+      const addresses = [...v4.values, ...v6.values].filter(isPublic);
+      if (addresses.length > 0) return { outcome: 'found', cname, addresses };
+      // A name inside this network must be answered as one that does not exist: its name servers may know more than the
+      // public ones, and a builder may ask for any name.
+      const isAnswered = v4.outcome === 'found' || v4.outcome === 'nxdomain';
+      return { outcome: isAnswered ? 'nodata' : v4.outcome, cname: [], addresses };
     },
   };
 }

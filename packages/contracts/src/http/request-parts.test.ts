@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { answerOtherMethod, requestIdOf, requireSameOrigin } from './request.ts';
+import { answerOtherMethod, callersRequestId, requireSameOrigin } from './request.ts';
 
-describe('a request id', () => {
-  const idOf = (sent: string) => requestIdOf(new Headers({ 'x-request-id': sent }), () => 'new');
+describe('the request id of a caller', () => {
+  const idOf = (sent: string) => callersRequestId(new Headers({ 'x-request-id': sent }));
 
   test.each([['a'], ['req_01h:a/b'], ['trace-0af7:1.2_3'], ['Root=1-67891233'], ['x'.repeat(128)]])(
-    '%s is taken over',
+    '%s is read',
     (sent) => {
       expect(idOf(sent)).toBe(sent);
     },
   );
 
   test.each([[''], ['a b'], ['"a"'], ['{a}'], ['<a>'], ['-a'], ['=1+1'], ['é'], ['x'.repeat(129)]])(
-    '%j is replaced',
+    '%j is none',
     (sent) => {
-      expect(idOf(sent)).toBe('new');
+      expect(idOf(sent)).toBeNull();
     },
   );
 });

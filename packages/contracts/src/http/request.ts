@@ -13,10 +13,13 @@ export function isRequestId(value: unknown): value is string {
   return typeof value === 'string' && WELL_FORMED.test(value);
 }
 
-/** Returns the caller's `x-request-id` when it is well formed, a new id otherwise. */
-export function requestIdOf(headers: Headers, newRequestId: () => string): string {
+/**
+ * The caller's own `x-request-id`, or null for one that is absent or malformed. It stands beside the id that we give and
+ * never in its place: a caller must not choose the names of rows in our logs, nor use one twice.
+ */
+export function callersRequestId(headers: Headers): string | null {
   const given = headers.get(REQUEST_ID_HEADER);
-  return isRequestId(given) ? given : newRequestId();
+  return isRequestId(given) ? given : null;
 }
 
 /**

@@ -12,6 +12,8 @@ export interface IncidentPlace {
 
 /** One request, for the log. Of the caller's input it holds the request id alone. */
 export interface RequestLine extends IncidentPlace {
+  /** The caller's own `x-request-id`, beside ours; null without a usable one. */
+  readonly clientRequestId: string | null;
   readonly method: string;
   readonly status: number;
   readonly durationMs: number;

@@ -100,9 +100,9 @@ export const httpCheck = z.object({
   ok: z.boolean(),
 });
 
-/** The addresses of the name: no proof, but useful to see when the proof fails. */
+/** The public addresses of the name: no proof, but useful to see when the proof fails. */
 export const addressFound = z.object({
-  outcome: lookupOutcome,
+  outcome: lookupOutcome.describe('nodata: the name has no public address, or there is no such name'),
   cname: z.array(z.string()).max(TEXTS_MAX),
   addresses: z.array(z.string()).max(TEXTS_MAX),
 });

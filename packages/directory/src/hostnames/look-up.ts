@@ -26,7 +26,10 @@ export type AddressAnswer = Readonly<z.infer<typeof addressFound>>;
 /** A failed look-up is an answer: no member rejects because of a name server. */
 export interface HostnameResolver {
   resolveTxt(name: string): Promise<TxtAnswer>;
-  /** The aliases on the way, and the addresses at the end. */
+  /**
+   * The aliases on the way, and the public addresses at the end. A name without one, whether it is unknown or leads to
+   * private addresses, is `nodata` without aliases, so that no builder reads a private network through this platform.
+   */
   resolveAddress(name: string): Promise<AddressAnswer>;
 }
 
@@ -112,16 +115,11 @@ async function fetchDocument(
     const ok = response.status === 200 && text === expected;
     const observed = text.slice(0, OBSERVED_CHARS_MAX);
     return { ...check, outcome: 'found', status: response.status, observed, ok };
-  } catch (error) {
-    const outcome = signal.aborted ? 'timeout' : isRefusedAddress(error) ? 'refused' : 'unreachable';
+  } catch {
+    // A private address is refused, which is answered as no server: see `resolveAddress`.
+    const outcome = signal.aborted ? 'timeout' : 'unreachable';
     return { ...check, outcome, status: null, observed: null, ok: false };
   }
-}
-
-/** A guarded fetch rejects so for an address that is not public, itself or as the cause of a failed connection. */
-function isRefusedAddress(error: unknown): boolean {
-  for (let at = error; at instanceof Error; at = at.cause) if (at.name === 'AddressRefused') return true;
-  return false;
 }
 
 async function beginningOf({ body }: Response): Promise<string> {

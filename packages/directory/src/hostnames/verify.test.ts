@@ -159,6 +159,17 @@ describe('spec C-17: verification', () => {
     expect(answered).toMatchObject({ verified: false, reason, hostname: { status: 'failed' } });
   });
 
+  test('a name at a private address is answered as one without a server', async () => {
+    const { platform, world, ours, verify } = await openFixture();
+    const { url } = challenge(await platform.hostname(ours, NAME)).http;
+    const nothing = await verify(ours, { method: 'http' });
+    const refused = Object.assign(new Error('not public'), { name: 'AddressRefused' });
+    world.pages.set(url, new TypeError('fetch failed', { cause: refused }));
+    const answered = await verify(ours, { method: 'http' });
+    expect({ ...answered, hostname: null }).toEqual({ ...nothing, hostname: null });
+    expect(answered).toMatchObject({ checks: [{ outcome: 'unreachable' }] });
+  });
+
   test('a verification that broke off leaves the name failed, and not verifying for ever', async () => {
     const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);

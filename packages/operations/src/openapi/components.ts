@@ -76,7 +76,9 @@ export const HEADER_PARAMETERS = {
 
 /** `components.headers`: the headers that an answer may have on every surface. */
 export const RESPONSE_HEADERS = {
-  'X-Request-Id': textHeader('The name of this request in every log; the caller’s own when it sent one.'),
+  'X-Request-Id': textHeader(
+    'The name of this request in every log. It is never the one that the caller sent.',
+  ),
   ETag: textHeader('The version of the resource.'),
   Location: textHeader('Where the created resource is.'),
   'Idempotency-Replayed': {

@@ -183,12 +183,8 @@ describe('the request id', () => {
   };
   const error = new PlatformError('conflict', 'x');
 
-  test('is the caller’s own when it is well formed', async () => {
-    expect(await idOf(await render(error, {}, { 'x-request-id': 'req_01h:a/b' }))).toBe('req_01h:a/b');
-  });
-
-  test.each([['two words'], ['<script>'], ['x'.repeat(129)], [''], ['é']])(
-    'is a new one when the caller sent %j',
+  test.each([['req_01h:a/b'], ['two words'], ['x'.repeat(129)], ['']])(
+    'is ours, also when the caller sent %j',
     async (sent) => {
       const options = { newRequestId: () => 'req-new' };
       expect(await idOf(await render(error, options, { 'x-request-id': sent }))).toBe('req-new');

@@ -19,7 +19,7 @@ export type RequestIncidentSink = (
 export interface ProblemOptions {
   /** Receives unexpected errors. Default: the console, so that none is lost. */
   readonly onIncident?: RequestIncidentSink;
-  /** Names a request that brought no usable `x-request-id`. Default: a random UUID. */
+  /** Names a request. Default: a random UUID. */
   readonly newRequestId?: () => string;
 }
 

@@ -1,21 +1,15 @@
 /** The parts of a request and of its JSON answer that every route needs: the id, the body, private headers. */
-import {
-  type IncomingBody,
-  isRequestId,
-  REQUEST_ID_HEADER,
-  readJsonObject,
-  requestIdOf as requestIdFrom,
-} from '@freehold/contracts/http';
+import { type IncomingBody, isRequestId, REQUEST_ID_HEADER, readJsonObject } from '@freehold/contracts/http';
 import type { Context } from 'hono';
 
 /**
- * The id of a request, the same for its whole life: the one that a middleware (such as hono's `requestId`) set, else the
- * caller's own `x-request-id` when it is well formed, else a new one.
+ * The id of a request, the same for its whole life: the one that a middleware of the application set, else a new one. The
+ * caller's own `x-request-id` is none: a caller must not choose the names of rows in our logs.
  */
 export function requestIdOf(c: Context, newRequestId: () => string = () => crypto.randomUUID()): string {
   const known: unknown = c.get('requestId');
   if (isRequestId(known)) return known;
-  const id = requestIdFrom(c.req.raw.headers, newRequestId);
+  const id = newRequestId();
   c.set('requestId', id);
   return id;
 }
