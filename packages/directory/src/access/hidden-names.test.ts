@@ -16,7 +16,12 @@ test('a hidden vertical is answered word for word as one that does not exist, al
     body: { tier: 'published', title: 'Found', summary: 'A vertical that all may find', description: 'Ours' },
   });
   const as = platform.builder(tenant);
-  const asked: readonly [AdminOperationName, Record<string, unknown>?, Record<string, unknown>?][] = [
+  type Asked = readonly [
+    AdminOperationName,
+    (Record<string, unknown> | undefined)?,
+    Record<string, unknown>?,
+  ];
+  const asked: readonly Asked[] = [
     ...(
       [
         'verticals.get',
@@ -25,7 +30,7 @@ test('a hidden vertical is answered word for word as one that does not exist, al
         'verticals.instances',
         'listings.get',
       ] as const
-    ).map((name): [AdminOperationName] => [name]),
+    ).map((name): Asked => [name]),
     ['verticals.update', { name: 'Mine' }],
     ['vertical-versions.register', { version: '9.0.0', digest: 'd'.repeat(64) }],
     [
