@@ -27,7 +27,7 @@ import { unitFiles } from './lib/unit-files.ts';
 import { lockDirectory } from './lock.ts';
 import { makeCopyWorkers } from './processes/copy-workers.ts';
 import { makeUnitTools } from './unit-tools.ts';
-import { type AnyUnit, type EngineParts, isDerived, isWithoutCopies } from './units/engine-parts.ts';
+import { type AnyUnit, type EngineParts, isWithoutCopies } from './units/engine-parts.ts';
 import { makeOpenUnits, type OpenUnits } from './units/open-units.ts';
 import { isMonitored, StorageMonitor, type StorageStatus } from './units/storage-monitor.ts';
 import { openSwaps } from './units/swap.ts';
@@ -224,7 +224,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     unit: (definition, key, unitOptions = {}) => {
       assertUnitKey(key);
       shipper?.know(definition);
-      const way = isDerived(definition) ? callDerived : call;
+      const way = definition.copies === 'derived' ? callDerived : call;
       return makeStub((method, input) => way(definition, key, unitOptions, { method, input }));
     },
     tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),

@@ -274,7 +274,8 @@ function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOp
           } catch (error) {
             throw storage.judge(files, error);
           }
-          storage.wrote(files);
+          // Asked here, because this is on the way of every request.
+          if (storage.failing.size > 0) storage.wrote(files);
           // A failure of the history does not undo the commit.
           try {
             afterCommit();

@@ -64,7 +64,8 @@ export interface StorageMonitorOptions {
 /** State: the units whose last write failed, the fault they met, and the units that cannot be read. */
 export class StorageMonitor {
   readonly #options: StorageMonitorOptions;
-  readonly #failing = new Set<string>();
+  /** The databases whose last write failed. */
+  readonly failing: Set<string> = new Set();
   #fault: StorageFault | null = null;
   #metAtMs = 0;
   /** By path: the damaged file where a call met the damage, which another opening does not; null for a failed opening. */
@@ -94,7 +95,7 @@ export class StorageMonitor {
     if (isDamaged(error)) return this.unreadable(files, error, inodeOf(files.database));
     const fault = this.#faultOf(error);
     if (fault === null) return error;
-    this.#failing.add(files.database);
+    this.failing.add(files.database);
     this.#metAtMs = this.#options.now();
     if (this.#fault !== fault) {
       this.#fault = fault;
@@ -104,11 +105,10 @@ export class StorageMonitor {
     return storageProblem(fault, error);
   }
 
-  /** A unit stored something. Called after each commit: costs a comparison while nothing fails. */
+  /** A unit stored something. Called after a commit while something is {@link failing}. */
   wrote({ database }: UnitFiles): void {
-    if (this.#failing.size === 0) return;
-    this.#failing.delete(database);
-    if (this.#failing.size === 0) this.#fault = null;
+    this.failing.delete(database);
+    if (this.failing.size === 0) this.#fault = null;
   }
 
   /**
@@ -151,7 +151,7 @@ export class StorageMonitor {
     if (this.#fault === null || Math.abs(now() - this.#metAtMs) < RECENT_MS) return;
     this.#metAtMs = now();
     this.#fault = probe(dataDirectory);
-    if (this.#fault === null) this.#failing.clear();
+    if (this.#fault === null) this.failing.clear();
   }
 
   #report(error: PlatformError): void {
