@@ -239,6 +239,7 @@ describe('a call that has its declared form', () => {
     expect(lines).toEqual([
       {
         requestId: 'req_new',
+        clientRequestId: null,
         operation: 'things.get',
         actor: SERVICE,
         method: 'GET',
