@@ -246,7 +246,15 @@ describe('a call that has its declared form', () => {
         status: 200,
         durationMs: 5,
       },
-      { requestId: 'req_new', operation: null, actor: null, method: 'GET', status: 404, durationMs: 5 },
+      {
+        requestId: 'req_new',
+        clientRequestId: null,
+        operation: null,
+        actor: null,
+        method: 'GET',
+        status: 404,
+        durationMs: 5,
+      },
     ]);
   });
 });
