@@ -97,6 +97,15 @@ export const CONTRACTS_STORE: readonly Mutant[] = [
     killer: inNode(`${contracts}/http/json-body.test.ts`, 'what cannot be taken over is refused'),
   },
   {
+    id: 'contracts-repeated-name',
+    requirement: null,
+    claim: 'An object with two members of one name is read as its last.',
+    file: `${contracts}/http/request.ts`,
+    find: 'if (requireInterchangeable(value) !== membersIn(text))',
+    replace: 'if (requireInterchangeable(value) > membersIn(text))',
+    killer: inNode(`${contracts}/http/json-body.test.ts`, 'two members of one name are refused'),
+  },
+  {
     id: 'contracts-unannounced-body-unlimited',
     requirement: null,
     claim: 'A body that does not announce its length is read without a limit.',

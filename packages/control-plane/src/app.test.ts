@@ -397,7 +397,7 @@ describe('what does not have its declared form is refused, and nothing is perfor
     ],
     ['an unclosed idempotency key', create(good, { ...jsonHeaders, 'idempotency-key': '"k' }), 400, {}],
     ['an idempotency key with a space', create(good, { ...jsonHeaders, 'idempotency-key': 'a b' }), 400, {}],
-    ['an entity tag without quotes', create(good, { ...jsonHeaders, 'if-match': '7' }), 400, {}],
+    ['entity tags without quotes', create(good, { ...jsonHeaders, 'if-match': '7, 8' }), 400, {}],
     ['entity tags with something between', create(good, { ...jsonHeaders, 'if-match': '"7" "8"' }), 400, {}],
     [
       'a condition that is not checked',

@@ -28,6 +28,21 @@ test('a member named __proto__ is refused, however deep: later readers would dro
   }
 });
 
+test('two members of one name are refused, however they are written: another reader would see the other value', async () => {
+  for (const body of [
+    '{"a":1,"a":1}',
+    '{"a":1,"\\u0061":2}',
+    '{"list":[{"x":1,"x":2}]}',
+    '{"q\\"":1 , "q\\"" : 2}',
+  ])
+    await expect(read(body, json), body).rejects.toMatchObject({
+      code: 'validation_failed',
+      reason: 'body_duplicate_name',
+    });
+  const body = '{"a":"\\\\","b":{"a":["\\":",{"a":"x\\\\\\":"}]},"": ":"}';
+  expect(await read(body, json)).toEqual(JSON.parse(body));
+});
+
 test('no body is an empty object, whether or not it says that it is JSON', async () => {
   expect(await read(undefined)).toEqual({});
   expect(await read('', json)).toEqual({});

@@ -52,6 +52,9 @@ describe('Idempotency-Key', () => {
 describe('If-Match', () => {
   test.each([
     ['"evt_1"', ['evt_1']],
+    // As the `etag` of a body is sent back.
+    ['evt_1', ['evt_1']],
+    [' 3 ', ['3']],
     [' "evt_1" ', ['evt_1']],
     ['W/"evt_0", "evt_1"', ['evt_1']],
     ['"evt_1",,"evt_2"', ['evt_1', 'evt_2']],
@@ -72,7 +75,7 @@ describe('If-Match', () => {
   test.each([
     [''],
     [','],
-    ['evt_1'],
+    ['evt_1, evt_2'],
     ['W/evt_1'],
     ['"open'],
     ['a b'],

@@ -93,7 +93,7 @@ type Stream = ReadableStream<Uint8Array> | null;
  * Reads a JSON object; without a body it is `{}`.
  * @throws PlatformError `unsupported_media_type`; `payload_too_large`, by `Content-Length` before a byte is read and
  * again by what arrives; `validation_failed` with the reason `body_incomplete`, `body_not_utf8`, `body_not_json`,
- * `body_not_object`, `body_not_unicode` or `body_too_deep`.
+ * `body_not_object`, `body_not_unicode`, `body_too_deep`, `body_reserved_name` or `body_duplicate_name`.
  */
 export async function readJsonObject(
   request: IncomingBody,
@@ -105,10 +105,16 @@ export async function readJsonObject(
   if (bytes.byteLength === 0) return {};
   // A page of another site can send a form without a preflight; the media type tells JSON from a form.
   if (mediaType === null) throw notJson();
-  const value = parseJson(decodeUtf8(bytes));
+  const text = decodeUtf8(bytes);
+  const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('body_not_object', 'The body is not valid. It must be a JSON object.');
-  requireInterchangeable(value);
+  // Two readers of the same text would see different values (RFC 8259, 4).
+  if (requireInterchangeable(value) !== membersIn(text))
+    throw invalid(
+      'body_duplicate_name',
+      'The body is not valid. An object in it has two members of one name.',
+    );
   return value as Readonly<Record<string, unknown>>;
 }
 
@@ -186,15 +192,41 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Refuses text that is not Unicode (RFC 7493, 2.1), deep nesting, and members named `__proto__`. */
-function requireInterchangeable(root: object): void {
+/** Counts the members of all objects in valid JSON: its texts before a colon. */
+function membersIn(text: string): number {
+  let count = 0;
+  for (let begin = text.indexOf('"'); begin >= 0; ) {
+    let end = text.indexOf('"', begin + 1);
+    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    let next = end + 1;
+    while (text.charCodeAt(next) <= 0x20) next++;
+    if (text[next] === ':') count++;
+    begin = text.indexOf('"', next);
+  }
+  return count;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === '\\') before--;
+  return (at - before) % 2 === 1;
+}
+
+/**
+ * Refuses text that is not Unicode (RFC 7493, 2.1), deep nesting, and members named `__proto__`.
+ * @returns the number of members of all objects.
+ */
+function requireInterchangeable(root: object): number {
+  let count = 0;
   let level: object[] = [root];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > DEPTH_MAX)
       throw invalid('body_too_deep', `The body is not valid. It nests deeper than ${DEPTH_MAX} levels.`);
     const next: object[] = [];
     for (const each of level) {
-      for (const [name, member] of Object.entries(each)) {
+      const members = Object.entries(each);
+      if (!Array.isArray(each)) count += members.length;
+      for (const [name, member] of members) {
         // A later copy of the object would set a prototype instead of this member.
         if (name === '__proto__')
           throw invalid('body_reserved_name', 'The body is not valid. It has a member named __proto__.');
@@ -205,6 +237,7 @@ function requireInterchangeable(root: object): void {
     }
     level = next;
   }
+  return count;
 }
 
 function invalid(reason: string, detail: string, cause?: unknown): PlatformError {
@@ -257,14 +290,17 @@ export function parseIdempotencyKey(header: HeaderValue): string | undefined {
 export type IfMatch = '*' | readonly string[];
 
 /**
- * Returns the strong tags of `If-Match` without their quotes (RFC 9110, 13.1.1); weak tags match nothing.
+ * Returns the strong tags of `If-Match` without their quotes (RFC 9110, 13.1.1); weak tags match nothing. One tag may be
+ * bare, as the `etag` of a body is.
  * @throws PlatformError `validation_failed` when it is malformed: a condition must not be ignored.
  */
 export function parseIfMatch(header: HeaderValue): IfMatch | undefined {
   if (header === null || header === undefined) return undefined;
-  if (header.trim() === '*') return '*';
-  const tags = parseEntityTags(header);
-  if (!tags) throw malformedHeader('If-Match', 'must be entity tags in quotes, or *');
+  const text = header.trim();
+  if (text === '*') return '*';
+  if (BARE_TAG.test(text)) return [text];
+  const tags = parseEntityTags(text);
+  if (!tags) throw malformedHeader('If-Match', 'must be one entity tag, several in quotes, or *');
   return tags.filter(({ weak }) => !weak).map(({ value }) => value);
 }
 
@@ -296,6 +332,9 @@ interface EntityTag {
 
 /** RFC 9110, section 8.8.3. */
 const ENTITY_TAG = /^(W\/)?"([!#-~\u0080-\u00ff]*)"$/;
+
+/** The text of a strong tag without its quotes; a comma would begin a list. */
+const BARE_TAG = /^(?!W\/)[!#-+\--~]+$/;
 
 /** Returns the members of a list without the empty ones (RFC 9110, 5.6.1.2); undefined when one is no entity tag. */
 function parseEntityTags(header: string): EntityTag[] | undefined {

@@ -76,8 +76,9 @@ for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.
 - **Repeating**: every operation that changes something takes an \`Idempotency-Key\`. The same call with the same key is
   done once, and its answer is kept for 24 hours (\`Idempotency-Replayed: true\`). A secret that is shown once is not
   shown again.
-- **Conditions**: single resources carry an \`ETag\`; sent back in \`If-Match\`, a change of something that was changed
-  meanwhile is refused with 412.
+- **Conditions**: single resources carry an \`ETag\`; sent back in \`If-Match\` (quoted, or bare as the \`etag\` of a body),
+  a change of something that was changed meanwhile is refused with 412.
+- **Bodies** are JSON (RFC 8259); an object with two members of one name is refused.
 - **Evidence**: every change is a row of the admin log, in the same transaction. \`X-Admin-Log-Head\` names that row and its
   hash; kept, it proves later that the log still holds it (\`admin-log.verify\`).
 - **Long work** answers 202 with a \`Location\`. \`GET /operations/{operation}\` says how far it is, waits with \`?wait=30s\`,

@@ -228,9 +228,10 @@ function formContent(strict: z.ZodObject, { files, bytesMax }: FormBody): Part {
   };
 }
 
-/** Bytes have no JSON form (OpenAPI 3.1, "Working with Binary Data"). */
-function uploadBody({ mediaTypes }: UploadedBytes): Part {
-  return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) };
+/** Bytes (OpenAPI 3.1, "Working with Binary Data"). Generators leave out an operation whose body has no schema. */
+function uploadBody({ mediaTypes, bytesMax }: UploadedBytes): Part {
+  const schema = { type: 'string', format: 'binary', maxLength: bytesMax };
+  return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, { schema }])) };
 }
 
 function successResponses(operation: AdminOperation, operations: AdminOperationTable): Part {

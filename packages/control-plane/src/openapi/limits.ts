@@ -120,13 +120,12 @@ export const COUNTED = headerReferences(Object.keys(RATE_LIMIT_HEADERS));
 
 type Problem = { readonly headers: Part; readonly content: Part };
 
-/** Adds the headers to every problem; to a 401 also the page for a browser. */
+/** Adds the headers to every problem. The page that a browser gets with a 401 is no answer of the API. */
 export function counted(problems: Part): Part {
   return Object.fromEntries(
     Object.entries(problems as Readonly<Record<string, Problem>>).map(([name, problem]) => {
       const headers = { ...problem.headers, ...COUNTED };
-      const content = name === 'Problem401' ? { ...problem.content, ...PAGE } : problem.content;
-      return [name, { ...problem, headers, content }];
+      return [name, { ...problem, headers }];
     }),
   );
 }

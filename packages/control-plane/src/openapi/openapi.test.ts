@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
 import type { AdminOperationTable } from '../declared/operations.ts';
 import { openApiDocument } from './document.ts';
+import { counted } from './limits.ts';
 import { openApiText, PATH_PARAMETERS, TAG_DESCRIPTIONS } from './parts.ts';
 import { SERVICE_TAGS } from './service-paths.ts';
 
@@ -276,6 +277,8 @@ describe('an operation in the document', () => {
     expect(Object.keys(responses)).toContain('Problem409');
     expect(Object.keys(responses)).not.toContain('Problem502');
     expect(JSON.stringify(responses.Problem401)).toContain('WWW-Authenticate');
+    for (const [name, { content }] of Object.entries<Part>(counted(responses) as Record<string, Part>))
+      expect([name, Object.keys(content ?? {})]).toEqual([name, ['application/problem+json']]);
   });
 });
 
@@ -304,4 +307,15 @@ test('a page has no more items than may be asked for', () => {
 test('a tag without a description is refused', () => {
   const get = { ...sampleOperations['things.get'], tag: 'Unheard of' };
   expect(() => openApiDocument({ 'things.get': get })).toThrow(/Unheard of/);
+});
+
+test('every media type of a request has a schema: generators leave out an operation without one', () => {
+  const { paths } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+  const bodies = Object.entries<Record<string, { requestBody?: { content: object } }>>(paths).flatMap(
+    ([path, methods]) =>
+      Object.values(methods).map(({ requestBody }) => [path, requestBody?.content ?? {}] as const),
+  );
+  for (const [path, content] of bodies)
+    for (const [type, described] of Object.entries(content))
+      expect([path, type, Object.keys(described.schema ?? {}).length > 0]).toEqual([path, type, true]);
 });

@@ -62,8 +62,8 @@ export const HEADER_PARAMETERS = {
     in: 'header',
     required: false,
     description:
-      'The entity tag that the caller has seen, or `*` for any. Another one is `precondition_failed`.',
-    schema: { type: 'string', pattern: '^(\\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$' },
+      'The entity tag that the caller has seen, quoted as in `ETag` or bare as in `etag`, or `*` for any. Another one is `precondition_failed`.',
+    schema: { type: 'string', pattern: '^(\\*|(?!W/)[!#-+\\--~]+|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
