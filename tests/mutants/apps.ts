@@ -208,4 +208,22 @@ export const APPS: readonly Mutant[] = [
     replace: '',
     killer: inNode(`${src}/jobs/runner.test.ts`, 'spec C-31: everything that was done'),
   },
+  {
+    id: 'app-newer-data-opened',
+    requirement: null,
+    claim: 'An older program starts over the data of a newer one.',
+    file: `${src}/storage/upgrades.ts`,
+    find: 'if (unknown !== undefined) throw',
+    replace: 'if (unknown === null) throw',
+    killer: inNode('tests/http/upgrade.test.ts', 'a newer data directory is refused in one sentence'),
+  },
+  {
+    id: 'app-upgrade-without-a-copy',
+    requirement: null,
+    claim: 'An upgrade migrates the databases of the platform without a copy of them.',
+    file: `${src}/storage/upgrades.ts`,
+    find: 'if (program.migrations.every((label) => before.has(label))) return null;',
+    replace: 'if (before.size > 0) return null;',
+    killer: inNode('tests/http/upgrade.test.ts', 'a newer data directory is refused in one sentence'),
+  },
 ];

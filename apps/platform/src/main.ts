@@ -1,6 +1,6 @@
 /**
  * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
- * `npm start -- recover`: one damaged database from its own history;
+ * `npm start -- recover`: one damaged database from its own history; `npm start -- go-back`: the state before an upgrade;
  * `npm start -- begin-anew`: a new installation in the place of a lost one; `npm start -- new-vault`: a new vault in the
  * place of one that is lost for good; `npm start -- vertical-secret`: the secret for a vertical that runs elsewhere.
  */
@@ -15,6 +15,7 @@ import { BEGIN_ANEW_USAGE, beginAnew } from './storage/installation.ts';
 import { RECOVER_USAGE, recover } from './storage/recover.ts';
 import { RESTORE_USAGE, type RestoreResult, restore } from './storage/restore.ts';
 import { showVerticalSecret, VERTICAL_SECRET_USAGE } from './storage/secrets.ts';
+import { GO_BACK_USAGE, goBack } from './storage/upgrades.ts';
 import { beginNewVault, NEW_VAULT_USAGE } from './storage/vaults.ts';
 
 /** Writes a line for each incident on standard error, for the operator: the error and its place, never the request. */
@@ -44,7 +45,7 @@ function describe(error: unknown): string {
 }
 
 function announce(platform: Platform, { signIn, mail, production }: Settings): void {
-  const { apiOrigin, issuerUrl, outboxUrl, tokenFile, archive, warnings, demo } = platform;
+  const { apiOrigin, issuerUrl, outboxUrl, tokenFile, archive, upgradeCopy, warnings, demo } = platform;
   const lines = [
     '',
     ...(demo ? [`  Application    ${demo.origin}`] : []),
@@ -56,6 +57,9 @@ function announce(platform: Platform, { signIn, mail, production }: Settings): v
       : []),
     `  Service token  ${tokenFile}`,
     ...(archive === null ? [] : [`  Archive        ${archive}`]),
+    ...(upgradeCopy === null
+      ? []
+      : [`  Upgraded       the platform's databases as they were before are in ${upgradeCopy}`]),
     ...warnings.map((warning) => `  Warning        ${warning}`),
     '',
     ...(demo ? [...nextStep(demo, platform, signIn), ''] : []),
@@ -112,6 +116,7 @@ function complete(run: (args: readonly string[], settings: Settings) => Promise<
 const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['recover', complete(recover)],
   ['restore', restore],
+  ['go-back', complete(goBack)],
   ['begin-anew', complete(beginAnew)],
   ['vertical-secret', complete(showVerticalSecret)],
   ['new-vault', complete(beginNewVault)],
@@ -126,7 +131,7 @@ async function main(): Promise<void> {
   const run = COMMANDS.get(command);
   if (!run)
     throw new SettingsError(
-      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${RECOVER_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
+      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${RECOVER_USAGE}, ${GO_BACK_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
     );
   const { lines, isComplete } = await run(args, settings);
   for (const line of lines) console.log(line);

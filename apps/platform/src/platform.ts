@@ -50,6 +50,7 @@ import { openGate } from './start/gate.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
 import { noteInstallation, requireNoArchivedDirectory } from './storage/installation.ts';
 import { lagOfArchive } from './storage/storage.ts';
+import { noteProgram } from './storage/upgrades.ts';
 
 export interface Platform {
   /** The platform's own address: `http://localhost:8787`. */
@@ -63,6 +64,8 @@ export interface Platform {
   readonly tokenFile: string;
   /** The name of the archive, for people; null without one. */
   readonly archive: string | null;
+  /** The path of the copy of the platform's databases that was made before they were migrated; null where none was. */
+  readonly upgradeCopy: string | null;
   /** Warnings for the operator, a sentence each. */
   readonly warnings: readonly string[];
   /** Null in production, where no visitor may become the owner of a tenant that no operator made. */
@@ -146,6 +149,7 @@ async function wire(
   });
 
   noteInstallation(settings.dataDirectory);
+  noteProgram(settings.dataDirectory);
 
   const jobs = startJobs({
     hostAdmin,
@@ -225,6 +229,7 @@ async function wire(
       mail.outbox && isOutboxReadable(settings) ? `http://localhost:${addresses.port()}/outbox` : null,
     tokenFile: operator.tokenFile,
     archive: settings.archive && nameOfArchive(settings.archive),
+    upgradeCopy: core.upgradeCopy,
     warnings: [
       ...warningsOf(settings),
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),

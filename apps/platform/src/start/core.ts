@@ -12,6 +12,7 @@ import { requireDirectoryDatabase } from '../storage/installation.ts';
 import { withRecovery } from '../storage/recover.ts';
 import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';
 import { openStorage, type Storage, within } from '../storage/storage.ts';
+import { prepareUpgrade } from '../storage/upgrades.ts';
 
 export interface World {
   /** Milliseconds since the epoch. */
@@ -31,6 +32,8 @@ export interface Core {
   readonly mail: Mail;
   /** The issuer that the operator or this process provides; null in production without one. */
   readonly ownIssuer: string | null;
+  /** The path of the copy that was made before the migrations of this start; null where none was. */
+  readonly upgradeCopy: string | null;
 }
 
 export interface CoreOptions {
@@ -60,11 +63,13 @@ export async function openCore({ settings, report, isUp, cleanup }: CoreOptions)
     if (!failsStart) feeds.onIncident(withRecovery(error, { tenantOf: activity.tenantOf, isDerived }), where);
   };
   requireDirectoryDatabase(settings.dataDirectory);
+  const upgradeCopy = prepareUpgrade(settings.dataDirectory, world.now);
   const storage = await openStorage(settings, { now: world.now, onIncident: onStorageIncident });
   cleanup.add(() => storage.close());
   const mail = openMail(settings, world.now);
   cleanup.add(async () => mail.close());
   return {
+    upgradeCopy,
     world,
     feeds,
     activity,

@@ -23,6 +23,7 @@ import { openAnchor } from '../storage/anchor.ts';
 import { openBackups } from '../storage/backups.ts';
 import { hasDirectoryDatabase } from '../storage/installation.ts';
 import { lagOfArchive, makeTenantErasure } from '../storage/storage.ts';
+import { forgetInCopies } from '../storage/upgrades.ts';
 import type { Core } from './core.ts';
 
 export interface Directory {
@@ -105,6 +106,7 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
       engine: storage.engine,
       vaultUnit: storage.vaultUnit,
       vaults: storage.vaults,
+      forgetCopies: (tenant) => forgetInCopies(settings.dataDirectory, tenant),
       identityUnits: () => [...verticals.values()].map(({ units }) => units.identity),
     }),
     modelMarginBasisPoints: settings.modelMarginBasisPoints,

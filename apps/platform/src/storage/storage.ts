@@ -168,6 +168,8 @@ export interface TenantErasureOptions {
   readonly vaults: Pick<Vaults, 'forget'>;
   /** Each application may have an identity directory for the tenant. */
   readonly identityUnits: () => readonly IdentityDirectoryUnit[];
+  /** Removes the tenant from the copies of before upgrades. */
+  readonly forgetCopies: (tenant: string) => void;
 }
 
 /**
@@ -181,6 +183,7 @@ export function makeTenantErasure(options: TenantErasureOptions): (tenant: strin
     await engine.tools(vaultUnit, tenant).remove();
     await engine.tools(ledgerUnit, tenant).remove();
     await vaults.forget(tenant);
+    options.forgetCopies(tenant);
   };
 }
 

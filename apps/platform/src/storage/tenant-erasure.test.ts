@@ -28,7 +28,13 @@ test('spec C-03: the keys and the identity directory of one tenant go, and those
 
     const forgotten: string[] = [];
     const vaults = { forget: async (tenant: string) => void forgotten.push(tenant) };
-    const erase = makeTenantErasure({ engine, vaultUnit, vaults, identityUnits: () => [identity] });
+    const erase = makeTenantErasure({
+      engine,
+      vaultUnit,
+      vaults,
+      identityUnits: () => [identity],
+      forgetCopies: () => undefined,
+    });
     await erase(tenants[0]);
     await erase(tenants[0]);
     expect(filesOf(tenants[0])).toEqual([]);
@@ -53,7 +59,13 @@ test('spec C-03: sign-ins go first: where that fails, the keys stay for the next
   });
   const engine = { tools } as unknown as TenantErasureOptions['engine'];
   const vaults = { forget: async () => void removed.push('row') };
-  const erase = makeTenantErasure({ engine, vaultUnit, vaults, identityUnits: () => [identity] });
+  const erase = makeTenantErasure({
+    engine,
+    vaultUnit,
+    vaults,
+    identityUnits: () => [identity],
+    forgetCopies: () => undefined,
+  });
   await expect(erase('tnt_01arz3ndektsv4rrffq69g5fav')).rejects.toThrow('the disk is busy');
   expect(removed).toEqual([]);
   fault = null;
