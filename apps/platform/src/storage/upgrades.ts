@@ -42,10 +42,8 @@ const RECORD = 'written-by';
 const COPIES = 'before-upgrades';
 const COPIES_MAX = 3;
 
-type SpineUnit = Pick<UnitDefinition, 'kind' | 'migrations' | 'copies'> & {
-  // biome-ignore lint/suspicious/noExplicitAny: the units of the spine differ in their methods.
-  readonly open: any;
-};
+// biome-ignore lint/suspicious/noExplicitAny: the units of the spine differ in their methods.
+type SpineUnit = UnitDefinition<any>;
 
 /** The units that every application needs. Their migrations are read here, so that no key is needed. */
 const SPINE: readonly SpineUnit[] = [
