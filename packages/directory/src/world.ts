@@ -23,6 +23,7 @@ export function makeWorld(options: HostAdminOptions) {
   const directory = engine.unit(directoryUnit, DIRECTORY_KEY, { create: true });
   const watched = options.backups ? watchStore(options.backups) : null;
   const newId = makeIdFactory(options);
+  const unregistered = options.versionOf ?? (() => 'unversioned');
   const incident = (method: string) => (error: unknown) =>
     options.onIncident(error, { kind: directoryUnit.kind, key: DIRECTORY_KEY, method });
 
@@ -62,7 +63,7 @@ export function makeWorld(options: HostAdminOptions) {
     storeFaults: () => watched?.faults() ?? 0,
     // The embedded engine locks its data directory; on workerd any number of isolates share one directory.
     isOnlyProcess: engine.capabilities.name === 'node',
-    unregistered: options.versionOf ?? (() => 'unversioned'),
+    unregistered,
     ...{ now, random, sleep, newId, newRequestId: () => newId(ID_PREFIXES.request) },
     ...{ publish, incident, reroute },
     onRoutesChanged: (listener: (change: RoutesChange) => void) => void listeners.push(listener),
@@ -72,6 +73,7 @@ export function makeWorld(options: HostAdminOptions) {
       reservedHostnames: options.reservedHostnames ?? [],
       verticalKnown: typeof body.vertical === 'string' && isKnownVertical(gateway, body.vertical),
       newScopeSettings: options.newScopeSettings?.(String(body.vertical)) ?? {},
+      unregisteredVersion: unregistered(String(body.vertical)),
     }),
 
     /** Follows every durable change, and cannot undo it: the router's listeners, then the anchor. */

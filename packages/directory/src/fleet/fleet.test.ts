@@ -11,12 +11,14 @@ import { VERTICALS_IN_USE } from './operations.ts';
 
 let version = '1.0.0';
 
+/** Opens a platform whose scopes were provisioned under an earlier version than the one that serves. */
 async function open(scopes: number) {
-  version = '1.0.0';
+  version = '0.9.0';
   const platform = await openPlatform({ versionOf: () => version });
   const tenant = await platform.tenant('acme');
   const made: ScopeRecord[] = [];
   for (let i = 0; i < scopes; i++) made.push(await platform.scope(tenant.id, `s${i}`));
+  version = '1.0.0';
   platform.fieldwork.requests.length = 0;
   return { platform, tenant, scopes: made };
 }
@@ -57,6 +59,24 @@ test('spec C-04: every scope is opened once, and counted as applied at the versi
     Array(5).fill('/internal/migrations'),
   );
   expect(await counts(platform)).toMatchObject([{ applied: 5, pending: 0, failed: 0 }]);
+});
+
+test('a new scope is applied at the version that served when its provisioning began, and no wave opens it', async () => {
+  const { platform, tenant } = await open(0);
+  await platform.scope(tenant.id);
+  expect(await counts(platform)).toEqual([
+    { vertical: 'fieldwork', version: '1.0.0', applied: 1, pending: 0, failed: 0, failures: [] },
+  ]);
+  expect(await run(platform)).toMatchObject({ result: { applied: 0, failed: 0 } });
+  const { fetch } = platform.fieldwork.bound;
+  platform.fieldwork.fault = async (request) => {
+    platform.fieldwork.fault = null;
+    const answer = await fetch(request);
+    version = '2.0.0';
+    return answer;
+  };
+  await platform.scope(tenant.id, 'meanwhile');
+  expect(await counts(platform)).toMatchObject([{ version: '2.0.0', applied: 0, pending: 2 }]);
 });
 
 test('a new version makes every scope pending again', async () => {
@@ -149,7 +169,7 @@ test('a scope that is bound to a version is counted and migrated under that one,
   const bind = (body: Record<string, unknown>) => platform.call('scope-version.set', { params, body });
   await bind({ version: '2.0.0' });
   expect(await counts(platform)).toMatchObject([
-    { version: '1.0.0', pending: 1, applied: 0 },
+    { version: '1.0.0', pending: 0, applied: 1 },
     { version: '2.0.0', pending: 1, applied: 0 },
   ]);
   breakDown(platform, [bound]);
@@ -180,8 +200,10 @@ test('spec C-09: counting writes no row of the access log, and a builder counts 
   const { platform, tenant } = await open(2);
   const other = await platform.tenant('other');
   await platform.scope(other.id);
-  expect(await counts(platform)).toMatchObject([{ pending: 3 }]);
-  expect(await counts(platform, { as: platform.builder(other.id) })).toMatchObject([{ pending: 1 }]);
+  expect(await counts(platform)).toMatchObject([{ applied: 1, pending: 2 }]);
+  expect(await counts(platform, { as: platform.builder(other.id) })).toMatchObject([
+    { applied: 1, pending: 0 },
+  ]);
   const foreign = counts(platform, { as: platform.builder(other.id), query: { tenant: tenant.id } });
   expect(await refusal(foreign)).toMatchObject({ status: 404 });
   expect(await platform.accessLog()).toEqual([]);

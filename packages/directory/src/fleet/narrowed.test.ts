@@ -9,11 +9,14 @@ interface Count {
   readonly failures: readonly { readonly scope: string }[];
 }
 
+/** Opens a platform whose scopes were provisioned under an earlier version than the one that serves. */
 async function open(scopes: number) {
-  const platform = await openPlatform({ versionOf: () => '1.0.0' });
+  let version = '0.9.0';
+  const platform = await openPlatform({ versionOf: () => version });
   const { id: tenant } = await platform.tenant('acme');
   const made: ScopeRecord[] = [];
   for (let i = 0; i < scopes; i++) made.push(await platform.scope(tenant, `s${i}`));
+  version = '1.0.0';
   return { platform, tenant, made };
 }
 

@@ -14,7 +14,7 @@ import {
   timestamp,
   toTimestamp,
 } from '@freehold/contracts';
-import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
+import type { SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import { requireActing } from '../access/callers.ts';
@@ -27,6 +27,11 @@ import type { EffectDeps } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type CallOf, longWork } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
+import {
+  type MigrationOutcome,
+  recordMigration,
+  scopeMigrationsMigration,
+} from '../scopes/migration-record.ts';
 import { loadScope, scopeOfRow } from '../scopes/store.ts';
 import { askScope } from '../verticals/client.ts';
 
@@ -41,7 +46,7 @@ export const fleetMigrations = adminOperation({
   name: 'fleet-migrations.get',
   summary: 'Count applied, pending and failed migrations for each version of each vertical',
   description:
-    'From the records of earlier waves; no scope is asked. A scope also migrates by itself when it is first used, and stays pending here until a wave has opened it. Archived scopes are not counted. A builder sees the scopes of its own tenant.',
+    'From records; no scope is asked. A new scope is applied at the version that served when it was provisioned. After a change of version a scope migrates by itself when it is first used, and stays pending here until a wave has opened it. Archived scopes are not counted. A builder sees the scopes of its own tenant.',
   tag,
   method: 'GET',
   path: '/fleet/migrations',
@@ -129,12 +134,6 @@ interface WaveScope {
   readonly version: string;
 }
 
-interface WaveOutcome {
-  readonly scope: string;
-  readonly version: string;
-  readonly problem: { readonly code: string; readonly detail: string } | null;
-}
-
 type MigrateWork = CallOf<typeof fleetMigrate>['body'];
 
 interface MigrateFacts {
@@ -212,7 +211,11 @@ function toMigrate(counts: readonly Pick<FleetCount, 'pending' | 'failed'>[]): n
   return counts.reduce((sum, { pending, failed }) => sum + pending + failed, 0);
 }
 
-async function migrate(deps: EffectDeps, { scope, version }: WaveScope, run: LongRun): Promise<WaveOutcome> {
+async function migrate(
+  deps: EffectDeps,
+  { scope, version }: WaveScope,
+  run: LongRun,
+): Promise<MigrationOutcome> {
   run.signal.throwIfAborted();
   try {
     await askScope(deps, scope, {
@@ -233,21 +236,6 @@ async function servingOf({ directory, servingVersion }: FleetDeps, call: AdminCa
   const versions = await Promise.all(verticals.map(servingVersion));
   return Object.fromEntries(verticals.map((vertical, index) => [vertical, versions[index] as string]));
 }
-
-const scopeMigrationsMigration: Migration = {
-  version: 1,
-  name: 'what became of the migrations of scopes',
-  sql: `
-    CREATE TABLE scope_migrations (
-      scope TEXT PRIMARY KEY REFERENCES scopes (id) ON DELETE CASCADE,
-      version TEXT NOT NULL,
-      -- applied or failed
-      state TEXT NOT NULL,
-      code TEXT, detail TEXT,
-      at INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-  `,
-};
 
 /** Scopes that migrate, each with the version that it is to be at and the record of it at that version. */
 const FLEET = `
@@ -318,16 +306,8 @@ function fleetMethods(context: UnitContext) {
           return row ? [{ scope: scopeOfRow(row), version }] : [];
         }),
 
-    recordMigrations: ({ outcomes }: { readonly outcomes: readonly WaveOutcome[] }): null => {
-      for (const { scope, version, problem } of outcomes)
-        db.run(
-          `INSERT INTO scope_migrations (scope, version, state, code, detail, at)
-           SELECT id, ?, ?, ?, ?, ? FROM scopes WHERE id = ?
-           ON CONFLICT (scope) DO UPDATE SET version = excluded.version, state = excluded.state, code = excluded.code,
-             detail = excluded.detail, at = excluded.at`,
-          ...[version, problem ? 'failed' : 'applied', problem?.code ?? null, problem?.detail ?? null],
-          ...[context.now(), scope],
-        );
+    recordMigrations: ({ outcomes }: { readonly outcomes: readonly MigrationOutcome[] }): null => {
+      for (const outcome of outcomes) recordMigration(db, outcome, context.now());
       return null;
     },
   };

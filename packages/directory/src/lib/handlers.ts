@@ -31,6 +31,8 @@ export interface WiringFacts {
   readonly verticalKnown: boolean;
   /** The platform's settings for a new instance of that vertical. */
   readonly newScopeSettings: Readonly<Record<string, string>>;
+  /** The version of that vertical that serves while the registry has none on prod. */
+  readonly unregisteredVersion: string;
 }
 
 /** The answer of a read. */

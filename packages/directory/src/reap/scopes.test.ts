@@ -102,9 +102,6 @@ test('spec C-04: after a reap nothing but the tombstone, logs, bills and backups
       )
       .run(tenant, scope.id);
     database
-      .prepare(`INSERT INTO scope_migrations (scope, version, state, at) VALUES (?, '1.0.0', 'applied', 1)`)
-      .run(scope.id);
-    database
       .prepare('INSERT INTO role_outbox (scope, due_at) VALUES (?, 1) ON CONFLICT DO NOTHING')
       .run(scope.id);
   });

@@ -20,10 +20,10 @@ const provisionEffect: Effect<NewScope> = {
     if (gateway.local(vertical) && (owner !== undefined || config !== undefined))
       requireBound(gateway, vertical, 'takes neither an owner nor settings');
   },
-  run: async (deps, call, { scope, config }) => {
+  run: async (deps, call, { scope, config, version }) => {
     const { owner } = call.body as CallOf<typeof scopesProvision>['body'];
     const warnings = await provisionIn(deps, scope, { owner, config });
-    return { facts: { scope: scope.id, warnings } };
+    return { facts: { scope: scope.id, version, warnings } };
   },
 };
 

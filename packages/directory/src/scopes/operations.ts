@@ -27,6 +27,7 @@ import {
   read,
 } from '../lib/handlers.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
+import { recordMigration } from './migration-record.ts';
 import {
   deleteScope,
   insertScope,
@@ -156,6 +157,8 @@ type SettingsPatch = NonNullable<CallOf<typeof scopesProvision>['body']['config'
 export interface NewScope {
   readonly scope: ScopeRecord;
   readonly config: SettingsPatch | undefined;
+  /** The version that serves, of which the vertical runs the migrations. */
+  readonly version: string;
 }
 
 export const scopesProvision = adminOperation({
@@ -210,7 +213,7 @@ export const scopesProvision = adminOperation({
 export const provisionScope = /* @__PURE__ */ delegated<
   typeof scopesProvision,
   NewScope,
-  { scope: string; warnings: DeliveryWarning[] }
+  { scope: string; version: string; warnings: DeliveryWarning[] }
 >(scopesProvision, {
   begin: (context, call) => {
     const { db, facts, resumes } = context;
@@ -243,16 +246,22 @@ export const provisionScope = /* @__PURE__ */ delegated<
       before: found ? auditFields(found) : null,
       after: { ...auditFields(row), configKeys: Object.keys(config ?? {}).sort() },
     };
-    return { intent, prepared: { scope: scopeOfRow(row), config } };
+    // Read before the vertical is asked: what is promoted meanwhile leaves the scope pending, and never wrongly applied.
+    const version =
+      requireScope(db, { tenant: tenant.id, scope: row.id }).version ?? facts.unregisteredVersion;
+    return { intent, prepared: { scope: scopeOfRow(row), config, version } };
   },
-  settle: (context, { params }, { scope, warnings }) => {
+  settle: (context, { params }, { scope, version, warnings }) => {
     const before = requireScope(context.db, { tenant: params.tenant, scope });
     // Two calls may provision the same scope at once: the second finds it active and changes nothing.
     const isFirst = before.status === 'provisioning';
     const after: ScopeRow = isFirst
       ? { ...before, status: 'active', revision: context.revision, updatedAtMs: context.now() }
       : before;
-    if (isFirst) updateScopeStatus(context.db, after);
+    if (isFirst) {
+      updateScopeStatus(context.db, after);
+      recordMigration(context.db, { scope, version, problem: null }, context.now());
+    }
     const value = { ...scopeOfRow(after), ...(warnings.length === 0 ? {} : { warnings }) };
     const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
     return { status: isFirst ? 201 : 200, value, etag: value.etag, audit, rerouted: isFirst };

@@ -60,7 +60,7 @@ test('the fleet is counted at the version that prod serves now', async () => {
   const { id: tenant } = await platform.tenant('acme');
   await platform.scope(tenant);
   const counted = () => platform.value('fleet-migrations.get');
-  expect(await counted()).toMatchObject({ items: [{ version: '0.0.0', pending: 1 }] });
+  expect(await counted()).toMatchObject({ items: [{ version: '0.0.0', applied: 1 }] });
   await platform.call('verticals.create', { body: { slug: 'fieldwork', name: 'Fieldwork' } });
   await admitted(platform, 'fieldwork', '1.0.0');
   await promote(platform, 'fieldwork', { version: '1.0.0' });
