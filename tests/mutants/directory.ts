@@ -263,6 +263,27 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/projector/projector.test.ts`, 'and what is newer follows'),
   },
   {
+    id: 'dir-outbox-trusts-a-clock-ahead',
+    requirement: 'C-03',
+    claim: 'A delivery that a clock which was ahead put off waits for the far future.',
+    file: `${src}/projector/outbox.ts`,
+    find: 'nowMs, nowMs + LONGEST_WAIT_MS);',
+    replace: 'nowMs, Number.MAX_SAFE_INTEGER);',
+    killer: inNode(
+      `${src}/projector/projector.test.ts`,
+      'a clock that jumped ahead and back puts no delivery off',
+    ),
+  },
+  {
+    id: 'dir-new-scope-pending',
+    requirement: 'C-04',
+    claim: 'A scope that was just provisioned counts as pending in the fleet.',
+    file: `${src}/scopes/operations.ts`,
+    find: 'recordMigration(context.db, { scope, version, problem: null }, context.now());',
+    replace: '',
+    killer: inNode(`${src}/fleet/fleet.test.ts`, 'a new scope is applied at the version that served'),
+  },
+  {
     id: 'dir-archived-is-suspended',
     requirement: 'C-04',
     claim: 'An archived scope can be suspended.',

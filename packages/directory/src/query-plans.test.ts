@@ -21,7 +21,7 @@ import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
 import { operationsPage } from './long-work/store.ts';
 import { projections } from './projections.ts';
-import { dueStatement } from './projector/outbox.ts';
+import { dueStatement, farAheadStatement } from './projector/outbox.ts';
 import { ERASED } from './reap/erasure.ts';
 import { OF_SCOPE } from './reap/forget-scope.ts';
 import {
@@ -69,6 +69,11 @@ const FILTERED: [string, Statement][] = [
   ['identities by tenant', identitiesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['entitlements by tenant', entitlementsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['entitlements to be delivered', { sql: dueStatement(projections.entitlements, {}), params: [0, 20] }],
+  [
+    'entitlements of a clock that was ahead',
+    { sql: farAheadStatement(projections.entitlements), params: [0, 0] },
+  ],
+  ['roles of a clock that was ahead', { sql: farAheadStatement(projections.roles), params: [0, 0] }],
   [
     "a tenant's entitlements to be delivered",
     { sql: dueStatement(projections.entitlements, { tenant: 'tnt_1' }), params: ['tnt_1', 0, 20] },

@@ -74,6 +74,20 @@ describe('a credential that is handed out works', () => {
     expect((await platform.admin.connections.use(ref)).secret).toBe(provider.grants[0]?.accessToken);
   });
 
+  test('a clock that jumped ahead and back: the lease is over, and the token is refreshed before its late expiry', async () => {
+    const { platform, provider, use } = await openConnected();
+    platform.clock.ms += 400 * 24 * HOUR_MS;
+    await use();
+    await platform.tamper((database) =>
+      database.exec(`UPDATE connection_credentials SET refreshing_until = ${platform.clock.ms + MINUTE_MS}`),
+    );
+    platform.clock.ms -= 400 * 24 * HOUR_MS;
+    provider.asked.length = 0;
+    expect(await swept(platform)).toMatchObject([{ outcome: 'swept', reason: 'refreshed' }]);
+    expect(await use()).toMatchObject({ expiresAtMs: platform.clock.ms + HOUR_MS });
+    expect(provider.asked).toEqual(['/token']);
+  });
+
   test('a provider that is down: the token is used while it works, and then it is a 502', async () => {
     const { platform, provider, use, record } = await openConnected();
     provider.fault = () => Promise.reject(new TypeError('fetch failed'));
@@ -331,8 +345,11 @@ describe('the sweep (spec 6.4): one line for each connection', () => {
     expect(await record()).toMatchObject({ verifiedAt: '2026-11-22T08:00:00.000Z', etag });
     expect(await platform.adminLog()).toEqual(log);
     expect(await swept(platform)).toMatchObject([{ outcome: 'skipped', reason: 'not_due' }]);
+    // A check by a clock that was ahead puts the next one off no longer than a day.
+    platform.clock.ms += 400 * 24 * HOUR_MS;
+    expect(await swept(platform)).toMatchObject([{ outcome: 'swept', reason: 'verified' }]);
+    platform.clock.ms -= 400 * 24 * HOUR_MS;
     provider.withdrawn.add('key-of-ada-1');
-    platform.clock.ms += 24 * HOUR_MS;
     expect(await swept(platform)).toMatchObject([{ outcome: 'failed', reason: 'provider_refused' }]);
     expect(await record()).toMatchObject({ state: 'broken', reason: 'credential_refused' });
   });

@@ -8,6 +8,7 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { ConnectionReason } from '../declarations/connections.ts';
 import type { LogHead } from '../declarations/records.ts';
+import { isLeased } from '../lib/lease.ts';
 import type { ConnectionSweep } from '../operations-log/recorder.ts';
 import { loadScope } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';
@@ -22,6 +23,7 @@ import {
   hasGrantIn,
   loadCredential,
   type MaintenanceRow,
+  needsRefresh,
   replaceSeal,
   requireConnection,
   saveConnection,
@@ -90,7 +92,7 @@ export function beginRefresh(context: UnitContext, ref: CredentialRef): boolean 
   const { db } = context;
   const credential = currentCredential(db, ref);
   const nowMs = context.now();
-  if (!credential || credential.refreshingUntilMs > nowMs) return false;
+  if (!credential || isLeased(credential.refreshingUntilMs, nowMs, REFRESH_LEASE_MS)) return false;
   setRefreshing(db, ref.connection, nowMs + REFRESH_LEASE_MS);
   return true;
 }
@@ -241,7 +243,8 @@ export function makeConnectionSweep(
   };
 
   /** Null where nothing was due. */
-  const refresh = async ({ tenant, id, expiresAtMs, refreshable, generation }: MaintenanceRow) => {
+  const refresh = async (row: MaintenanceRow) => {
+    const { tenant, id, expiresAtMs, refreshable, generation } = row;
     const ref = { tenant, connection: id };
     if (expiresAtMs === null) return null;
     if (refreshable === 0) {
@@ -249,14 +252,16 @@ export function makeConnectionSweep(
       await record({ ...ref, generation, reason: 'token_expired' });
       throw new ProviderFailure('refused', 'The token has expired and cannot be refreshed.');
     }
-    if (expiresAtMs - now() > REFRESH_AHEAD_MS) return null;
+    if (!needsRefresh(row, now(), REFRESH_AHEAD_MS)) return null;
     await keeper.refresh(await directory.connectionLoaded(ref));
     return 'refreshed';
   };
 
   /** Null where nothing was due. */
   const verify = async ({ tenant, id, verifiedAtMs }: MaintenanceRow) => {
-    if (now() - verifiedAtMs < VERIFY_EVERY_MS) return null;
+    const elapsedMs = now() - verifiedAtMs;
+    // A time ahead is of a clock that was, and proves no recent check.
+    if (elapsedMs >= 0 && elapsedMs < VERIFY_EVERY_MS) return null;
     const ref = { tenant, connection: id };
     const { verdict, generation } = await calls.check(await directory.connectionLoaded(ref));
     await record({ ...ref, generation, reason: verdict.taken ? null : verdict.reason });

@@ -140,15 +140,35 @@ export function credentialOfRow(row: ConnectionRow, credential: CredentialRow): 
   return { ...shownCredential(credential), sealKey: sealKeyOf(credential.sealed), scopes: [...row.scopes] };
 }
 
+/**
+ * Whether a token expires within `aheadMs`. One that can be refreshed and was loaded in the future also does: the clock was
+ * ahead then, so that its expiry is too late.
+ */
+export function needsRefresh(
+  {
+    expiresAtMs,
+    loadedAtMs,
+    refreshable,
+  }: Pick<CredentialRow, 'expiresAtMs' | 'loadedAtMs'> & { readonly refreshable: boolean | 0 | 1 },
+  nowMs: number,
+  aheadMs: number,
+): boolean {
+  if (expiresAtMs === null) return false;
+  return expiresAtMs - nowMs <= aheadMs || (Boolean(refreshable) && loadedAtMs > nowMs);
+}
+
 /** A row of the sweep. */
 export type MaintenanceRow = Pick<
   ConnectionRow,
   'id' | 'tenant' | 'scope' | 'vertical' | 'provider' | 'state' | 'verifiedAtMs'
 > &
-  Pick<CredentialRow, 'kind' | 'sealed' | 'expiresAtMs' | 'generation'> & { readonly refreshable: 0 | 1 };
+  Pick<CredentialRow, 'kind' | 'sealed' | 'expiresAtMs' | 'loadedAtMs' | 'generation'> & {
+    readonly refreshable: 0 | 1;
+  };
 
 export const MAINTENANCE_PAGE = `SELECT c.id, c.tenant, c.scope, c.vertical, c.provider, c.state,
-     c.verified_at AS verifiedAtMs, k.kind, k.sealed, k.refreshable, k.expires_at AS expiresAtMs, k.generation
+     c.verified_at AS verifiedAtMs, k.kind, k.sealed, k.refreshable, k.expires_at AS expiresAtMs,
+     k.loaded_at AS loadedAtMs, k.generation
    FROM connection_credentials k CROSS JOIN connections c ON c.id = k.connection
    WHERE k.connection > ? ORDER BY k.connection LIMIT ?`;
 

@@ -17,7 +17,7 @@ import type { CredentialRef, Ended, Loaded, RefreshEnd } from './maintenance.ts'
 import { refreshTokens, revokeToken, type Tokens } from './oauth.ts';
 import { type ProviderAccess, ProviderFailure, providerGone, providerProblem } from './provider-exchange.ts';
 import type { OAuthProvider, ProviderRegistry } from './providers.ts';
-import type { ConnectionRef } from './store.ts';
+import { type ConnectionRef, needsRefresh } from './store.ts';
 
 /** The means of the host administration to work with providers. */
 export interface ConnectionDeps {
@@ -126,7 +126,7 @@ export function makeTokenKeeper(deps: ConnectionDeps): TokenKeeper {
     const { credential } = loaded;
     const present = (): UsableCredential => usableOf(deps, loaded);
     const { expiresAtMs } = credential;
-    if (expiresAtMs === null || expiresAtMs - now() > REFRESH_BEFORE_MS) return present();
+    if (expiresAtMs === null || !needsRefresh(credential, now(), REFRESH_BEFORE_MS)) return present();
     const works = expiresAtMs > now();
     if (!credential.refreshable) {
       if (works) return present();

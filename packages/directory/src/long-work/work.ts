@@ -16,6 +16,7 @@ import { keepAnswer, recallAnswer } from '../changes/conditions.ts';
 import { OPERATION_PREFIX, type OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { LongBeginning, LongEndContext, LongHandler, RoutesChange } from '../lib/handlers.ts';
+import { isLeased } from '../lib/lease.ts';
 import { requireIdle } from './operations.ts';
 import {
   auditedOperation,
@@ -147,7 +148,7 @@ function startWork(
 ): StartedWork | null {
   const row = unfinished(at, id);
   const nowMs = at.now();
-  if (!row || (row.leasedUntilMs > nowMs && !evenIfLeased)) return null;
+  if (!row || (isLeased(row.leasedUntilMs, nowMs, WORK_LEASE_MS) && !evenIfLeased)) return null;
   const leasedUntilMs = nowMs + WORK_LEASE_MS;
   saveOperation(at.db, { ...row, state: 'running', leasedUntilMs, updatedAtMs: nowMs });
   return {

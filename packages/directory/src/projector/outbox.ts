@@ -26,6 +26,9 @@ const REPLACED_WITHIN_MS: Readonly<Record<string, number>> = {
 
 export const REPLACING: readonly string[] = Object.keys(REPLACED_WITHIN_MS);
 
+/** The longest time for which a delivery is put off. */
+const LONGEST_WAIT_MS = Math.max(CLAIM_MS, RETRY_MOST_MS, ...Object.values(REPLACED_WITHIN_MS));
+
 /** States in which a scope has a database that can be written. */
 const REACHABLE = "('active', 'suspended', 'archived')";
 
@@ -73,6 +76,10 @@ export function dueStatement({ outbox }: Projection, { tenant, scope }: Delivery
   return `SELECT scope FROM ${outbox} WHERE ${of}due_at <= ? ORDER BY due_at LIMIT ?`;
 }
 
+/** Makes deliveries due that lie beyond the longest wait: their times are of a clock that was ahead. */
+export const farAheadStatement = ({ outbox }: Projection): string =>
+  `UPDATE ${outbox} SET due_at = ?, claimed_until = 0 WHERE due_at > ?`;
+
 type Named = { readonly projection: Projection['name'] };
 
 export type OutboxMethods = ReturnType<typeof outboxMethods>;
@@ -86,9 +93,11 @@ export const outboxMethods = (
   claimDeliveries: (input: Named & DeliveryFilter & { readonly limit: number }): readonly Delivery[] => {
     const projection = projections[input.projection];
     const of = input.scope ?? input.tenant;
+    const nowMs = context.now();
+    context.db.run(farAheadStatement(projection), nowMs, nowMs + LONGEST_WAIT_MS);
     const due = context.db.all<{ scope: string }>(
       dueStatement(projection, input),
-      ...[...(of === undefined ? [] : [of]), context.now(), input.limit],
+      ...[...(of === undefined ? [] : [of]), nowMs, input.limit],
     );
     return due.flatMap((each) => claim(context, projection, each.scope));
   },

@@ -152,6 +152,17 @@ describe.each(['roles', 'entitlements'] as const)('the projection of %s', (name)
     expect([keys(scope.id), await pending()]).toEqual([['one'], 0]);
   });
 
+  test('a clock that jumped ahead and back puts no delivery off', async () => {
+    platform.clock.ms += 400 * 86_400_000;
+    platform.fieldwork.fault = away;
+    await put('one');
+    expect(await pending()).toBe(1);
+    platform.clock.ms -= 400 * 86_400_000;
+    platform.fieldwork.fault = null;
+    expect(await deliver()).toEqual({ delivered: 1, failed: 0 });
+    expect([keys(scope.id), await pending()]).toEqual([['one'], 0]);
+  });
+
   test('the next process delivers what this one did not', async () => {
     platform.fieldwork.fault = away;
     await put('one');
