@@ -24,16 +24,8 @@ afterAll(async () => {
   place?.remove();
 });
 
-test('nothing of development is there', async () => {
-  expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(404);
-  expect((await caller.ask(`${place.url('acme.localhost')}/api/me`)).status).toBe(404);
-  await expect(caller.ask(`http://localhost:${place.issuerPort}/`)).rejects.toThrow('ECONNREFUSED');
-  expect(platform.output()).toContain('none: set FREEHOLD_SMTP_URL and FREEHOLD_MAIL_FROM');
-  expect(platform.output()).not.toMatch(/Outbox|Issuer/);
-});
-
-test('a mail that cannot be sent is reported to the operator alone', async () => {
-  const client = makeControlPlaneClient({
+function controlPlane() {
+  return makeControlPlaneClient({
     baseUrl: place.url('api.localhost'),
     token: platform.serviceToken(),
     fetch: async (request) => {
@@ -46,6 +38,18 @@ test('a mail that cannot be sent is reported to the operator alone', async () =>
       return new Response(answer.text, { status: answer.status, headers: answer.headers });
     },
   });
+}
+
+test('nothing of development is there', async () => {
+  expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(404);
+  expect((await caller.ask(`${place.url('acme.localhost')}/api/me`)).status).toBe(404);
+  await expect(caller.ask(`http://localhost:${place.issuerPort}/`)).rejects.toThrow('ECONNREFUSED');
+  expect(platform.output()).toContain('none: set FREEHOLD_SMTP_URL and FREEHOLD_MAIL_FROM');
+  expect(platform.output()).not.toMatch(/Outbox|Issuer/);
+});
+
+test('a mail that cannot be sent is reported to the operator alone', async () => {
+  const client = controlPlane();
   const tenant = await client.tenants.create({ body: { slug: 'pipes', name: 'Pipes & Sons' } });
   const scope = await client.scopes.provision({
     params: { tenant: tenant.id },
@@ -64,4 +68,12 @@ test('a mail that cannot be sent is reported to the operator alone', async () =>
   expect(asked.text).toContain('Check your mail');
   await expect.poll(() => platform.output()).toContain('There is no mail server to send through.');
   expect(platform.output()).not.toContain('ada@example.org');
+});
+
+test('a witness beside the data is warned of, and never makes the log ok', async () => {
+  const client = controlPlane();
+  await client.tenants.create({ body: { slug: 'witnessed', name: 'Witnessed' } });
+  const { status, anchor, head } = await client.adminLog.verify();
+  expect({ status, anchor }).toEqual({ status: 'unanchored', anchor: head });
+  expect(platform.output()).toContain(`${place.anchorFile} lies beside the data`);
 });

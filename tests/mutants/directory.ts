@@ -284,6 +284,15 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/fleet/fleet.test.ts`, 'a new scope is applied at the version that served'),
   },
   {
+    id: 'dir-witness-beside-data-vouches',
+    requirement: 'C-30',
+    claim: 'In production a witness beside the data makes the admin log ok.',
+    file: `${src}/audit/verify.ts`,
+    find: 'const vouched = anchored !== null && anchor?.vouches !== false;',
+    replace: 'const vouched = anchored !== null;',
+    killer: inNode(`${src}/audit/verify.test.ts`, 'a witness that does not vouch'),
+  },
+  {
     id: 'dir-archived-is-suspended',
     requirement: 'C-04',
     claim: 'An archived scope can be suspended.',

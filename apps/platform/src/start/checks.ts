@@ -5,6 +5,7 @@ import { PlatformError } from '@freehold/contracts';
 import { type FileBudget, limitForUnits, type NodeEngine, storageFaultOf } from '@freehold/engine-node';
 import { makeAddressList } from '../settings/address-list.ts';
 import type { Settings } from '../settings/settings.ts';
+import { isBesideData } from '../storage/anchor.ts';
 import { within } from '../storage/storage.ts';
 
 /** Warnings about settings that are valid, and probably not intended. */
@@ -82,9 +83,9 @@ function witnessWarnings(anchor: Settings['anchor'], dataDirectory: string): rea
     return [
       'FREEHOLD_ANCHOR_FILE is not set: NOTHING WITNESSES THE ADMIN LOG. A person who can write the data directory can cut off its end, and no verification notices. Name a file on another disk, or an address (FREEHOLD_ANCHOR_URL): docs/operator.md begins with it.',
     ];
-  return 'file' in anchor && dirname(anchor.file) === dirname(dataDirectory)
+  return isBesideData({ anchor, dataDirectory }) && 'file' in anchor
     ? [
-        `FREEHOLD_ANCHOR_FILE: ${anchor.file} lies beside the data: a person who changes the log there can change its witness too. Name a file on another disk.`,
+        `FREEHOLD_ANCHOR_FILE: ${anchor.file} lies beside the data: a person who changes the log there can change its witness too, and admin-log verify never answers more than unanchored. Name a file on another disk.`,
       ]
     : [];
 }

@@ -19,7 +19,7 @@ import { makeGuardedFetch, makeProviderFetch } from '../network/guarded-fetch.ts
 import { makeNodeResolver } from '../network/resolver.ts';
 import type { Client } from '../network/router.ts';
 import type { Settings } from '../settings/settings.ts';
-import { openAnchor } from '../storage/anchor.ts';
+import { isBesideData, openAnchor } from '../storage/anchor.ts';
 import { openBackups } from '../storage/backups.ts';
 import { hasDirectoryDatabase } from '../storage/installation.ts';
 import { lagOfArchive, makeTenantErasure } from '../storage/storage.ts';
@@ -119,6 +119,11 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     ...(settings.staff.idleMs === null ? {} : { staffIdleMs: settings.staff.idleMs }),
     ...(settings.anchor === null
       ? {}
-      : { anchor: openAnchor(settings.anchor, !hasDirectoryDatabase(settings.dataDirectory)) }),
+      : {
+          anchor: {
+            ...openAnchor(settings.anchor, !hasDirectoryDatabase(settings.dataDirectory)),
+            vouches: !(settings.production && isBesideData(settings)),
+          },
+        }),
   });
 }

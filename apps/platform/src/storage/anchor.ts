@@ -3,9 +3,10 @@
  * address that answers GET with the last PUT.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { LogAnchor } from '@freehold/directory';
 import { z } from 'zod';
-import type { AnchorSettings } from '../settings/settings.ts';
+import type { AnchorSettings, Settings } from '../settings/settings.ts';
 import { writePrivately } from './secrets.ts';
 
 /** Changes wait for the witness this long; then it is reported, the change is acknowledged, and for a while none waits. */
@@ -17,6 +18,11 @@ const head = z.strictObject({ sequence: z.int().min(0), hash: z.string() });
 export function openAnchor(settings: AnchorSettings, isNew = false): LogAnchor {
   if ('file' in settings && settings.isDefault && isNew) rmSync(settings.file, { force: true });
   return 'file' in settings ? makeFileAnchor(settings.file) : makeWebAnchor(settings);
+}
+
+/** Whether the witness is a file beside the data, which a person who can write the data can probably write too. */
+export function isBesideData({ anchor, dataDirectory }: Pick<Settings, 'anchor' | 'dataDirectory'>): boolean {
+  return anchor !== null && 'file' in anchor && dirname(anchor.file) === dirname(resolve(dataDirectory));
 }
 
 /** A damaged file is an error on reading: it must never count as "no witness". */

@@ -15,6 +15,11 @@ import type { LogHead } from '../declarations/records.ts';
 
 /** A place outside the data directory that keeps one head: a file, a webhook, a bucket. */
 export interface LogAnchor {
+  /**
+   * False where a person who can write the log can write this place too: verification compares the log with it, and answers
+   * `unanchored` at best. Default true.
+   */
+  readonly vouches?: boolean;
   /** Replaces the head. Resolves when it is durable. */
   publish(head: LogHead): Promise<void>;
   /** The head that was published last, or null. */

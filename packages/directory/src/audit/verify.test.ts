@@ -335,6 +335,14 @@ describe('spec C-30: with an anchor outside', () => {
     });
   });
 
+  test('a witness that does not vouch makes the log unanchored, and still shows what was cut off', async () => {
+    const anchor = memoryAnchor();
+    const platform = await openWithRows(ROWS, { ...anchor, vouches: false });
+    expect(await verify(platform)).toMatchObject({ status: 'unanchored', anchor: { sequence: ROWS } });
+    await platform.tamper(unlocked((database) => database.exec('DELETE FROM admin_log WHERE sequence > 9')));
+    expect(await verify(platform)).toMatchObject({ status: 'broken', firstBad: { reason: 'tail_missing' } });
+  });
+
   test('a cut tail is found', async () => {
     const anchor = memoryAnchor();
     const platform = await openWithRows(ROWS, anchor);

@@ -162,7 +162,9 @@ export const adminLogVerification = z
   .object({
     status: z
       .enum(['ok', 'unanchored', 'broken'])
-      .describe('unanchored: the chain holds, but nothing outside could show that its end was cut off'),
+      .describe(
+        'unanchored: the chain holds, but nothing outside could show that its end was cut off; a witness beside the data does not count in production',
+      ),
     rows: z.int().describe('How many rows were found good'),
     epochs: z.int().describe('How often the directory was restored: the log goes through all of them'),
     unsettled: z.int().min(0).describe('Intents of unknown outcome that no process works on any more'),
