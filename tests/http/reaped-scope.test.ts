@@ -2,7 +2,7 @@
  * The control plane reaps a scope on the running platform: its tenant's identity directory no longer names it, and its
  * neighbour keeps its members.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
@@ -11,12 +11,9 @@ import { Caller, throughCaller } from '../support/http.ts';
 import { signIn } from '../support/sign-in.ts';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from './embedded-platform.ts';
 
-const NEIGHBOUR = 'neighbour.localhost';
-
 let opened: EmbeddedPlatform;
 let client: ReturnType<typeof makeControlPlaneClient>;
 const ada = new Caller();
-const bob = new Caller();
 
 beforeAll(async () => {
   opened = await openEmbeddedPlatform();
@@ -27,7 +24,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   ada[Symbol.dispose]();
-  bob[Symbol.dispose]();
   await opened?.[Symbol.asyncDispose]();
 });
 
@@ -54,32 +50,43 @@ function identityText(): string {
   }
 }
 
-test('C-04: nothing of a reaped scope is left in the identity directory of its tenant', async () => {
+/** Makes an instance of the demo's tenant, in which bob has signed in. */
+async function makeNeighbour(slug: string) {
+  using bob = new Caller();
   const tenant = opened.scope.tenantId as never;
   const { id: scope } = await client.scopes.provision({
     params: { tenant },
     body: {
-      slug: 'neighbour',
+      slug,
       name: 'Neighbour',
       vertical: 'fieldwork',
       config: { ...choice(), NOTE: 'Ring twice.' },
     },
   });
-  await client.hostnames.bind({ body: { hostname: NEIGHBOUR, tenant, scope } });
-  await signIn(bob, opened.place.url(NEIGHBOUR), 'bob');
-  const me = await bob.ask(`${opened.place.url(NEIGHBOUR)}/api/me`);
+  await client.hostnames.bind({ body: { hostname: `${slug}.localhost`, tenant, scope } });
+  await signIn(bob, opened.place.url(`${slug}.localhost`), 'bob');
+  const me = await bob.ask(`${opened.place.url(`${slug}.localhost`)}/api/me`);
   expect(me.status, me.text).toBe(200);
-  const before = identityText();
-  for (const each of [scope, '"key":"NOTE"', 'bob']) expect(before).toContain(each);
+  return { tenant, scope };
+}
 
-  const at = { tenant, scope };
-  await client.scopes.setStatus({ params: at, body: { status: 'archived' } });
+async function reap(at: { tenant: never; scope: never }): Promise<void> {
   const begun = await client.scopes.reap({ params: at, body: { backup: false } });
   await expect
     .poll(async () => (await client.operations.get({ params: { operation: begun.id } })).state, {
       timeout: 20_000,
     })
     .toBe('done');
+}
+
+test('C-04: nothing of a reaped scope is left in the identity directory of its tenant', async () => {
+  const at = await makeNeighbour('neighbour');
+  const { scope } = at;
+  const before = identityText();
+  for (const each of [scope, '"key":"NOTE"', 'bob']) expect(before).toContain(each);
+
+  await client.scopes.setStatus({ params: at, body: { status: 'archived' } });
+  await reap(at);
 
   const after = identityText();
   for (const each of [scope, '"key":"NOTE"', 'bob']) expect(after).not.toContain(each);
@@ -87,4 +94,25 @@ test('C-04: nothing of a reaped scope is left in the identity directory of its t
   expect(after).toContain(opened.scope.scopeId);
   expect((await ada.ask(`${opened.app}/api/orders`)).status).toBe(200);
   expect(opened.incidents).toEqual([]);
+}, 60_000);
+
+test('a scope whose database is gone leaves neither attachments nor members behind when it is reaped', async () => {
+  const at = await makeNeighbour('lost');
+  const { scope } = at;
+  expect(identityText()).toContain(scope);
+  await client.scopes.setStatus({ params: at, body: { status: 'archived' } });
+  await opened.platform.close();
+  const { place } = opened;
+  const file = join(place.dataDirectory, 'scope-fieldwork', `${scope}.sqlite`);
+  for (const path of [file, file.replace(/sqlite$/, 'history')]) rmSync(path, { recursive: true });
+  const photos = join(place.dataDirectory, 'blobs', scope);
+  mkdirSync(join(photos, 'aa'), { recursive: true });
+  writeFileSync(join(photos, 'aa', 'a'.repeat(64)), 'a photo of the customer');
+  opened = await openEmbeddedPlatform({}, place);
+  const baseUrl = place.url('api.localhost');
+  client = makeControlPlaneClient({ baseUrl, token: opened.token, fetch: throughCaller });
+  await reap(at);
+  expect(existsSync(photos)).toBe(false);
+  expect(identityText()).not.toContain(scope);
+  expect(identityText()).toContain(opened.scope.scopeId);
 }, 60_000);

@@ -74,6 +74,15 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     killer: inNode(surface, 'delete-scope lets the vertical clean up while the scope is still there'),
   },
   {
+    id: 'host-cleanup-before-ownership',
+    requirement: 'D-03',
+    claim: 'A vertical cleans up for a scope that may be of another tenant.',
+    file: `${src}/lib/internal-flavoured.ts`,
+    find: "if (reason === 'unknown_scope') await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });",
+    replace: '',
+    killer: inNode(surface, 'delete-scope of a scope that is not the tenant’s reaches neither hook nor scope'),
+  },
+  {
     id: 'host-secret-not-checked',
     requirement: 'D-04',
     claim: 'The management contract is open to callers without the platform secret.',

@@ -176,13 +176,14 @@ export function makeScopeCopies(
     },
     deleteSnapshotLocal: async ({ snapshot, ...ref }) => (await toolsOf(ref)).removeSnapshot(snapshot),
 
-    deleteScopeLocal: async (ref) => {
-      // A damaged scope is deleted too: its tenant may have to be forgotten.
-      const { tools } = await lenient(ref, false);
+    deleteScopeLocal: async ({ ifMissing, ...ref }) => {
+      // A damaged scope is deleted too, and what a lost one left: its tenant may have to be forgotten.
+      const { tools, presence } = await lenient(ref, ifMissing !== undefined);
       // Files go first: while the scope exists, an interrupted deletion is repeated.
       await clearFiles(ref.scopeId);
       const remove = (): Promise<void> => tools.remove();
-      await (replacing(ref)?.(remove) ?? remove());
+      // A scope without a database has no keys to freeze.
+      await ((presence !== 'missing' && replacing(ref)?.(remove)) || remove());
       // Files that were added meanwhile.
       await clearFiles(ref.scopeId);
     },

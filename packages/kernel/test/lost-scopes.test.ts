@@ -1,5 +1,5 @@
 /** Scopes whose database is damaged or gone, and copies of other scopes: what is admitted, and what comes along. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
@@ -175,6 +175,30 @@ test('a scope that is gone is made again by the word of the platform, and by a c
     ifMissing: 'make',
   } as const;
   await expect(host.restoreScopeLocal(foreign, bodyOf(copy))).rejects.toMatchObject(unknown);
+});
+
+test('a scope that is gone leaves no attachment behind when it is deleted, and another tenant’s scope is not touched', async () => {
+  const { dataDirectory } = await closedScope();
+  rmSync(databaseOf(dataDirectory));
+  rmSync(databaseOf(dataDirectory).replace(/sqlite$/, 'history'), { recursive: true });
+  const { host } = startOn(dataDirectory);
+  await host.provisionScopeLocal({ ...other, name: 'Branch' });
+  const filesOf = ({ scopeId }: typeof ref) => {
+    const store = makeNodeBlobStore({ dataDirectory, scopeId, now: Date.now });
+    return Array.fromAsync(store.list());
+  };
+  const unknown = { code: 'not_found', reason: 'unknown_scope' };
+  for (const { scopeId } of [ref, other]) {
+    const folder = join(dataDirectory, 'blobs', scopeId, 'aa');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'a'.repeat(64)), 'the bytes of a photo');
+  }
+  const foreign = { ...other, tenantId: 'tnt_01j00000000000000000000002' as TenantId };
+  await expect(host.deleteScopeLocal({ ...foreign, ifMissing: 'clear' })).rejects.toMatchObject(unknown);
+  await expect(host.deleteScopeLocal(ref)).rejects.toMatchObject(unknown);
+  expect([(await filesOf(ref)).length, (await filesOf(other)).length]).toEqual([1, 1]);
+  for (const _ of [1, 2]) await host.deleteScopeLocal({ ...ref, ifMissing: 'clear' });
+  expect([(await filesOf(ref)).length, (await filesOf(other)).length]).toEqual([0, 1]);
 });
 
 test('another scope’s copy closes the window of the seat first, and brings its members', async () => {

@@ -346,6 +346,8 @@ describe('D-03 the other flavoured routes', () => {
     expect((await post('/internal/reconcile', SCOPE)).status).toBe(503);
   });
 
+  const CLEARED = { ...SCOPE, ifMissing: 'clear' };
+
   test('delete-scope lets the vertical clean up while the scope is still there', async () => {
     const { post, calls } = surface({
       onDeleteScope: async ({ request }) => void calls.push(['onDeleteScope', request]),
@@ -355,11 +357,11 @@ describe('D-03 the other flavoured routes', () => {
     expect(calls).toEqual([
       ['appliedMigrationsLocal', SCOPE],
       ['onDeleteScope', SCOPE],
-      ['deleteScopeLocal', SCOPE],
+      ['deleteScopeLocal', CLEARED],
     ]);
     const plain = surface();
     await plain.post('/internal/delete-scope', SCOPE);
-    expect(plain.calls).toEqual([['deleteScopeLocal', SCOPE]]);
+    expect(plain.calls).toEqual([['deleteScopeLocal', CLEARED]]);
   });
 
   test('delete-scope of a scope that is not the tenant’s reaches neither hook nor scope', async () => {
@@ -370,12 +372,37 @@ describe('D-03 the other flavoured routes', () => {
           appliedMigrationsLocal: async () => {
             throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
           },
+          deleteScopeLocal: async () => {
+            throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+          },
         }),
       onDeleteScope: async () => void calls.push(['onDeleteScope']),
     });
     const response = await post('/internal/delete-scope', SCOPE);
     expect([response.status, (await problemOf(response)).reason]).toEqual([404, 'unknown_scope']);
     expect(calls).toEqual([]);
+  });
+
+  test('delete-scope of a scope whose database is gone removes what is left, and cleans up, at each repeat', async () => {
+    const calls: Call[] = [];
+    const { post } = surface({
+      hostFor: () =>
+        notingHost(calls, {
+          appliedMigrationsLocal: async () => {
+            throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+          },
+        }),
+      onDeleteScope: async ({ request }) => void calls.push(['onDeleteScope', request]),
+    });
+    const once = [
+      ['deleteScopeLocal', CLEARED],
+      ['onDeleteScope', SCOPE],
+    ];
+    for (const _ of [1, 2]) {
+      const response = await post('/internal/delete-scope', SCOPE);
+      expect([response.status, await response.json()]).toEqual([200, { scopeId: SCOPE.scopeId }]);
+    }
+    expect(calls).toEqual([...once, ...once]);
   });
 
   test('delete-scope of a damaged scope cleans up too: the platform knows whose it is', async () => {

@@ -74,8 +74,12 @@ export interface ScopeCopies {
     body: ReadableStream<Uint8Array>,
   ): Promise<copies.Restored>;
   snapshotScopeLocal(request: z.infer<typeof copies.snapshotRequest>): Promise<copies.SnapshotRecord>;
-  /** Wipes the scope with its snapshots and its history. */
-  deleteScopeLocal(ref: shared.ScopeRef): Promise<void>;
+  /**
+   * Wipes the scope with its attachments, its snapshots and its history. With `ifMissing` also what is left of a scope whose
+   * database is gone: that it is the tenant's, the caller knows. It may be repeated. Rejects with `not_found`, reason
+   * `unknown_scope`, for another tenant's scope, and without `ifMissing` for one that is not there.
+   */
+  deleteScopeLocal(ref: shared.ScopeRef & { readonly ifMissing?: 'clear' }): Promise<void>;
   migrationBookmarksLocal(query: copies.BookmarksQuery): Promise<copies.Bookmarks>;
   /** Rejects with `not_found`, reason `unknown_bookmark`, outside of the window. */
   rewindScopeLocal(request: copies.RewindRequest): Promise<copies.Rewound>;

@@ -70,7 +70,7 @@ export async function deleteInVertical(
       answer: deleteScopeResponse.refine(({ scopeId }) => scopeId === scope.id),
       timeoutMs: DELETE_TIMEOUT_MS,
       local: async (host, ref) => {
-        await host.deleteScopeLocal(ref);
+        await host.deleteScopeLocal({ ...ref, ifMissing: 'clear' });
         return { scopeId: ref.scopeId };
       },
     });

@@ -120,8 +120,9 @@ function requireEntitlements(host: VerticalScopeHost & Partial<ScopeEntitlements
 }
 
 /**
- * The hook goes first: after the deletion a repeat is `not_found`, so that a failed hook would never be called again.
- * The tenant of the scope is checked before the hook, so that it touches no other tenant's scope.
+ * The hook goes first, while the scope is there; where its database is gone, the hook follows what is left of it.
+ * The tenant of the scope is checked before the hook, so that it touches no other tenant's scope. A damaged or lost scope
+ * cannot say whose it is; the platform can. Each step may be repeated.
  */
 async function deleteScope<Bindings>(
   deps: PlatformSurfaceDeps<Bindings>,
@@ -130,14 +131,21 @@ async function deleteScope<Bindings>(
 ): Promise<DeleteScopeResponse> {
   const host = await deps.hostFor(env);
   if (deps.onDeleteScope) {
-    await host.appliedMigrationsLocal(scope).catch((error: unknown) => {
-      // A damaged scope cannot say whose it is; the platform can.
-      if (!(error instanceof PlatformError) || error.reason !== 'unit_unreadable') throw error;
-    });
+    const reason = await host.appliedMigrationsLocal(scope).then(() => null, reasonOfLost);
+    // Rejects where it is another tenant's.
+    if (reason === 'unknown_scope') await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });
     await deps.onDeleteScope({ env, request: scope, ownerRoleKey: deps.ownerRoleKey });
+    if (reason === 'unknown_scope') return { scopeId: scope.scopeId };
   }
-  await host.deleteScopeLocal(scope);
+  await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });
   return { scopeId: scope.scopeId };
+}
+
+/** The reason why a scope cannot say whose it is. Throws any other error. */
+function reasonOfLost(error: unknown): 'unknown_scope' | 'unit_unreadable' {
+  const reason = error instanceof PlatformError ? error.reason : undefined;
+  if (reason === 'unknown_scope' || reason === 'unit_unreadable') return reason;
+  throw error;
 }
 
 function requireHook<Bindings, Name extends RequiredHook>(
