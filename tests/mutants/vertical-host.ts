@@ -80,7 +80,10 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     file: `${src}/lib/internal-flavoured.ts`,
     find: "if (reason === 'unknown_scope') await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });",
     replace: '',
-    killer: inNode(surface, 'delete-scope of a scope that is not the tenant’s reaches neither hook nor scope'),
+    killer: inNode(
+      surface,
+      'delete-scope of a scope that is not the tenant’s reaches neither hook nor scope',
+    ),
   },
   {
     id: 'host-secret-not-checked',
