@@ -70,7 +70,7 @@ async function makeNeighbour(slug: string) {
   return { tenant, scope };
 }
 
-async function reap(at: { tenant: never; scope: never }): Promise<void> {
+async function reap(at: Awaited<ReturnType<typeof makeNeighbour>>): Promise<void> {
   const begun = await client.scopes.reap({ params: at, body: { backup: false } });
   await expect
     .poll(async () => (await client.operations.get({ params: { operation: begun.id } })).state, {
