@@ -183,9 +183,11 @@ test('a scope that is gone leaves no attachment behind when it is deleted, and a
   rmSync(databaseOf(dataDirectory).replace(/sqlite$/, 'history'), { recursive: true });
   const { host } = startOn(dataDirectory);
   await host.provisionScopeLocal({ ...other, name: 'Branch' });
-  const filesOf = ({ scopeId }: typeof ref) => {
+  const filesOf = async ({ scopeId }: typeof ref) => {
+    const found: string[] = [];
     const store = makeNodeBlobStore({ dataDirectory, scopeId, now: Date.now });
-    return Array.fromAsync(store.list());
+    for await (const { digest } of store.list()) found.push(digest);
+    return found;
   };
   const unknown = { code: 'not_found', reason: 'unknown_scope' };
   for (const { scopeId } of [ref, other]) {
