@@ -70,6 +70,14 @@ test('a vault that is gone beside sealed data is named, nothing about people is 
   expect(opened.platform.warnings).toEqual([
     expect.stringMatching(`^The vault of tenant ${opened.scope.tenantId} is gone`),
   ]);
+  const ready = await ada.ask(`${opened.place.url('localhost')}/readyz`);
+  expect([ready.status, ready.json()]).toEqual([
+    200,
+    expect.objectContaining({
+      status: 'degraded',
+      reasons: [{ reason: 'vault_missing', detail: expect.stringContaining('1 vault is gone') }],
+    }),
+  ]);
   const add = await ada.ask(`${opened.app}/api/customers`, { json: { name: 'Mr Finch' } });
   expect([add.status, add.json()]).toEqual([503, expect.objectContaining({ reason: 'vault_missing' })]);
   expect(opened.incidents[0]).toEqual([

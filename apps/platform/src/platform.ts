@@ -118,7 +118,7 @@ async function wire(
   if (storage.archive && archiveWarning === null)
     await requireNoArchivedDirectory(storage.archive, settings.dataDirectory);
   const isReady = () => readiness.isReady(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
-  const degraded = () => degradationsOf(storage.engine);
+  const degraded = () => degradationsOf(storage);
   const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
 
   const workSignal = new WorkSignal();

@@ -2,7 +2,8 @@ import type { StorageStatus } from '@freehold/engine-node';
 import { expect, test } from 'vitest';
 import { degradationsOf } from './degraded.ts';
 
-const of = (status: StorageStatus) => degradationsOf({ storageStatus: () => status });
+const of = (status: StorageStatus, missing = 0) =>
+  degradationsOf({ engine: { storageStatus: () => status }, vaults: { missing: () => missing } });
 const unit = (key: string) => ({ kind: 'identity', key, path: `/data/identity/${key}.sqlite` });
 
 test('a platform where everything works is not degraded', () => {
@@ -17,4 +18,12 @@ test('a full disk and databases that cannot be read are named without a path or 
     { reason: 'unit_unreadable', detail: expect.stringContaining('2 databases cannot be read') },
   ]);
   expect(JSON.stringify(found)).not.toMatch(/tnt_|\/data/);
+});
+
+test('vaults that are gone are counted', () => {
+  const [found] = of({ fault: null, unreadable: [] }, 2);
+  expect(found).toEqual({
+    reason: 'vault_missing',
+    detail: expect.stringContaining('2 vaults are gone: what is sealed about people of their tenants'),
+  });
 });

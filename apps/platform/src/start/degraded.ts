@@ -1,6 +1,7 @@
 /** The faults of a platform that takes requests, for `/readyz`: open to everybody, so that no tenant and no path is named. */
 import type { Degradation } from '@freehold/control-plane';
 import type { NodeEngine } from '@freehold/engine-node';
+import type { Vaults } from '../storage/vaults.ts';
 
 const FAULTS = {
   storage_full: 'The disk of the data directory is full: nothing is stored, and reads go on.',
@@ -8,9 +9,16 @@ const FAULTS = {
   too_many_open_files: 'The process has as many files open as it may.',
 } as const;
 
-/** Returns what keeps the engine from storing or reading. */
-export function degradationsOf(engine: Pick<NodeEngine, 'storageStatus'>): readonly Degradation[] {
+/** Returns what keeps the engine from storing or reading, and how many vaults are gone. */
+export function degradationsOf({
+  engine,
+  vaults,
+}: {
+  readonly engine: Pick<NodeEngine, 'storageStatus'>;
+  readonly vaults: Pick<Vaults, 'missing'>;
+}): readonly Degradation[] {
   const { fault, unreadable } = engine.storageStatus();
+  const missing = vaults.missing();
   return [
     ...(fault === null ? [] : [{ reason: fault.reason, detail: FAULTS[fault.reason] }]),
     ...(unreadable.length === 0
@@ -19,6 +27,14 @@ export function degradationsOf(engine: Pick<NodeEngine, 'storageStatus'>): reado
           {
             reason: 'unit_unreadable',
             detail: `${unreadable.length === 1 ? '1 database' : `${unreadable.length} databases`} cannot be read; all others are served. The log of the platform names each.`,
+          },
+        ]),
+    ...(missing === 0
+      ? []
+      : [
+          {
+            reason: 'vault_missing',
+            detail: `${missing === 1 ? '1 vault is' : `${missing} vaults are`} gone: what is sealed about people of ${missing === 1 ? 'its tenant' : 'their tenants'} does not open, and nothing new about them is stored. The log of the platform names each.`,
           },
         ]),
   ];

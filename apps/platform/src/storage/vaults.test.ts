@@ -85,7 +85,9 @@ test('a vault that goes while the platform runs is not made anew either', async 
     // The engine closes units that are not used.
     await storage.engine.tools(storage.vaultUnit, TENANT).remove();
     lose();
+    expect(storage.vaults.missing()).toBe(0);
     await expect(keyOf(storage)).rejects.toMatchObject(LOST);
+    expect(storage.vaults.missing()).toBe(1);
   });
   expect([existsSync(file), incidents.length]).toEqual([false, 1]);
 });

@@ -24,6 +24,8 @@ export interface VaultsOptions {
 
 export class Vaults {
   readonly #options: VaultsOptions;
+  /** The tenants whose vault was found to be gone, at the start or at a use. */
+  readonly #lost = new Set<string>();
 
   constructor(options: VaultsOptions) {
     this.#options = options;
@@ -34,6 +36,7 @@ export class Vaults {
     const { engine, vaultUnit, dataDirectory, onIncident } = this.#options;
     if (await this.#platform().hasVault({ tenant })) {
       if (existsSync(vaultFile(dataDirectory, tenant))) return;
+      this.#lost.add(tenant);
       onIncident(new OperatorNotice(lossOf(dataDirectory, tenant)), {
         kind: 'vault',
         key: tenant,
@@ -50,6 +53,13 @@ export class Vaults {
   /** Forgets the vault of a tenant that was reaped. */
   async forget(tenant: string): Promise<void> {
     await this.#platform().forgetVault({ tenant });
+    this.#lost.delete(tenant);
+  }
+
+  /** Returns how many vaults are known to be gone at this moment. */
+  missing(): number {
+    const { dataDirectory } = this.#options;
+    return [...this.#lost].filter((tenant) => !existsSync(vaultFile(dataDirectory, tenant))).length;
   }
 
   /** Notes the vaults of an earlier version, and returns a warning for each that is gone. For a start. */
@@ -59,7 +69,9 @@ export class Vaults {
     const known = new Set(await this.#platform().vaults());
     const unknown = [...there].filter((tenant) => !known.has(tenant));
     if (unknown.length > 0) await this.#platform().noteVaults({ tenants: unknown });
-    return [...known].filter((tenant) => !there.has(tenant)).map((tenant) => lossOf(dataDirectory, tenant));
+    const lost = [...known].filter((tenant) => !there.has(tenant));
+    for (const tenant of lost) this.#lost.add(tenant);
+    return lost.map((tenant) => lossOf(dataDirectory, tenant));
   }
 
   #platform() {
