@@ -226,4 +226,22 @@ export const APPS: readonly Mutant[] = [
     replace: 'if (before.size > 0) return null;',
     killer: inNode('tests/http/upgrade.test.ts', 'a newer data directory is refused in one sentence'),
   },
+  {
+    id: 'app-alert-repeated',
+    requirement: null,
+    claim: 'The operator is told of the same fault every minute.',
+    file: `${src}/alerts/alerts.ts`,
+    find: 'if (await this.#send(channel, message)) this.#state.told[channel.name] = { ...this.#state.active };',
+    replace: 'if (await this.#send(channel, message)) this.#state.told[channel.name] = {};',
+    killer: inNode(`${src}/alerts/alerts.test.ts`, 'the archive lags'),
+  },
+  {
+    id: 'app-alert-forgets-at-restart',
+    requirement: null,
+    claim: 'A restart tells the operator that a failed backup is over.',
+    file: `${src}/alerts/conditions.ts`,
+    find: 'options.memory ?? { failedBackups: {}, chain: null }',
+    replace: '{ failedBackups: {}, chain: null }',
+    killer: inNode(`${src}/alerts/alerts.test.ts`, 'a backup fails'),
+  },
 ];

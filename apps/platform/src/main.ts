@@ -1,12 +1,14 @@
 /**
  * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
  * `npm start -- recover`: one damaged database from its own history; `npm start -- go-back`: the state before an upgrade;
+ * `npm start -- alerts-test`: a message to the places that alerts go to;
  * `npm start -- begin-anew`: a new installation in the place of a lost one; `npm start -- new-vault`: a new vault in the
  * place of one that is lost for good; `npm start -- vertical-secret`: the secret for a vertical that runs elsewhere.
  */
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
+import { ALERTS_TEST_USAGE, testAlerts } from './alerts/channels.ts';
 import { OperatorNotice } from './feeds/feeds.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
@@ -117,6 +119,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['recover', complete(recover)],
   ['restore', restore],
   ['go-back', complete(goBack)],
+  ['alerts-test', complete(testAlerts)],
   ['begin-anew', complete(beginAnew)],
   ['vertical-secret', complete(showVerticalSecret)],
   ['new-vault', complete(beginNewVault)],
@@ -131,7 +134,7 @@ async function main(): Promise<void> {
   const run = COMMANDS.get(command);
   if (!run)
     throw new SettingsError(
-      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${RECOVER_USAGE}, ${GO_BACK_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
+      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, ${RECOVER_USAGE}, ${GO_BACK_USAGE}, ${ALERTS_TEST_USAGE}, ${BEGIN_ANEW_USAGE}, ${NEW_VAULT_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
     );
   const { lines, isComplete } = await run(args, settings);
   for (const line of lines) console.log(line);

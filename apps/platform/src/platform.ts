@@ -35,6 +35,7 @@ import { nameOfArchive } from './settings/archive-settings.ts';
 import { loadLimits } from './settings/limits.ts';
 import { loadProviders } from './settings/providers.ts';
 import type { Settings } from './settings/settings.ts';
+import { openAlerts } from './start/alerts.ts';
 import {
   checkArchive,
   isOutboxReadable,
@@ -162,6 +163,7 @@ async function wire(
     onRenewed: storage.onRenewed,
     isLive: async (params) => (await operator.client.scopes.get({ params })).kind === 'live',
     backupPolicy: settings.backupPolicy,
+    alerts: openAlerts({ settings, core, degraded, client: operator.client }),
     now: world.now,
     onIncident: feeds.onIncident,
     onFailure: feeds.onFailure,

@@ -10,6 +10,7 @@ function jobOf(answers: readonly boolean[], onSweep: (count: number) => void = (
   let sweeps = 0;
   const jobs = makeJobs({
     backupPolicy: POLICY,
+    alerts: null,
     hostAdmin: {
       backups: {
         sweep: async function* sweep() {

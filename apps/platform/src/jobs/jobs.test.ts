@@ -68,6 +68,7 @@ function open({
       },
     },
     backupPolicy,
+    alerts: null,
     archive: { archiveStatus: () => ({ state: 'shipping', lagMs }) },
     blobArchive: null,
     outcomes: {

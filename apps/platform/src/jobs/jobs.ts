@@ -14,7 +14,7 @@ import type { FailureSink } from '../feeds/feeds.ts';
 import type { BlobArchive, BlobArchiveStatus } from '../storage/blob-archive.ts';
 import type { TidyTotals } from './maintenance.ts';
 import type { StorageMeter, UseMeters } from './meters.ts';
-import type { Job } from './runner.ts';
+import type { Job, JobTotals } from './runner.ts';
 import type { ScopeOutcomes } from './scope-outcomes.ts';
 import type { UsageSweep } from './usage.ts';
 
@@ -40,12 +40,20 @@ export interface JobsOptions {
   readonly useMeters: UseMeters;
   readonly storageMeter: StorageMeter;
   readonly tidyUp: (signal: AbortSignal) => Promise<TidyTotals>;
+  /** Null: the operator is told nothing. */
+  readonly alerts: AlertJobs | null;
   readonly onFailure: FailureSink;
+}
+
+export interface AlertJobs {
+  readonly run: () => Promise<JobTotals>;
+  readonly verify: () => Promise<void>;
+  readonly onBackup: (line: SweepUnit) => void;
 }
 
 export function makeJobs(options: JobsOptions): readonly Job[] {
   const { hostAdmin, archive, blobArchive, outcomes, usage, useMeters, storageMeter } = options;
-  const { backupPolicy, tidyUp, onFailure } = options;
+  const { backupPolicy, tidyUp, alerts, onFailure } = options;
   const { connections, entitlements, expiries, hostnames, imports, intents, roles, backups } = hostAdmin;
   return [
     {
@@ -131,7 +139,11 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
             // Due backups are spread over the interval; an incomplete sweep is followed by the next at once.
             name: 'backups',
             ...times(15 * MINUTE_MS, 10 * MINUTE_MS),
-            units: (signal: AbortSignal) => untilThrough(() => backups.sweep(backupPolicy, signal), signal),
+            units: (signal: AbortSignal) =>
+              noted(
+                untilThrough(() => backups.sweep(backupPolicy, signal), signal),
+                (line) => alerts?.onBackup(line),
+              ),
           },
         ]),
     {
@@ -143,6 +155,19 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
         return { done: steps, failed };
       },
     },
+    ...(alerts === null
+      ? []
+      : [
+          { name: 'alerts', ...times(MINUTE_MS, MINUTE_MS), work: alerts.run },
+          {
+            name: 'admin-log',
+            ...times(12 * MINUTE_MS, DAY_MS),
+            work: async () => {
+              await alerts.verify();
+              return { done: 1, failed: 0 };
+            },
+          },
+        ]),
   ];
 }
 
@@ -167,6 +192,16 @@ async function* untilThrough(
   signal: AbortSignal,
 ): AsyncGenerator<SweepUnit, void, undefined> {
   for (let more = true; more && !signal.aborted; ) more = yield* sweep();
+}
+
+async function* noted(
+  units: AsyncIterable<SweepUnit>,
+  note: (unit: SweepUnit) => void,
+): AsyncGenerator<SweepUnit, void, undefined> {
+  for await (const unit of units) {
+    note(unit);
+    yield unit;
+  }
 }
 
 async function* runsOf(

@@ -9,7 +9,7 @@ import type { ScopeActivity, TenantScope } from '../network/activity.ts';
 import type { Storage } from '../storage/storage.ts';
 import { buildOf, Deliveries, type WorkSignal } from './deliveries.ts';
 import { type IdleScopes, idleScopesUnit } from './idle-scopes.ts';
-import { makeJobs } from './jobs.ts';
+import { type AlertJobs, makeJobs } from './jobs.ts';
 import { scopeIdsOf, tidyUp } from './maintenance.ts';
 import { makeStorageMeter, makeUseMeters, remembering, type StorageMeter, type UseMeters } from './meters.ts';
 import { JobRunner } from './runner.ts';
@@ -33,6 +33,8 @@ export interface PlatformJobsOptions {
   readonly isLive: (ref: TenantScope) => Promise<boolean>;
   /** Null: the platform makes no backups by itself. */
   readonly backupPolicy: BackupPolicy | null;
+  /** Null: the operator is told nothing. */
+  readonly alerts: AlertJobs | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
@@ -102,6 +104,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
       useMeters,
       storageMeter,
       backupPolicy: options.backupPolicy,
+      alerts: options.alerts,
       tidyUp: (signal) => tidyUp({ ...storage, verticals, fleet, onIncident, onFailure }, signal),
       onFailure,
     }),

@@ -7,6 +7,7 @@ import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { isConfidentialUrl } from '@freehold/oidc-rp';
 import { z } from 'zod';
 import { isRange, isSoundRange } from './address-list.ts';
+import { type AlertSettings, alertEnvironment, alertSettingsOf } from './alert-settings.ts';
 import {
   type ArchiveSettings,
   archiveEnvironment,
@@ -158,6 +159,7 @@ const environment = z.object({
   /** The file of the limits of tenants and of plans. */
   FREEHOLD_LIMITS_FILE: z.string().min(1).optional(),
   ...staffEnvironment,
+  ...alertEnvironment,
   NODE_ENV: z.string().optional(),
 });
 
@@ -255,6 +257,7 @@ export interface Settings {
   readonly models: Readonly<Record<string, string>>;
   readonly staffContact: string | undefined;
   readonly staff: StaffSettings;
+  readonly alerts: AlertSettings;
   /** Null: the defaults. */
   readonly limitsFile: string | null;
   readonly production: boolean;
@@ -325,6 +328,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     models,
     staffContact: values.FREEHOLD_STAFF_CONTACT,
     staff: staffSettingsOf(values, isProduction(values)),
+    alerts: alertSettingsOf(values),
     limitsFile: values.FREEHOLD_LIMITS_FILE === undefined ? null : resolve(values.FREEHOLD_LIMITS_FILE),
     production: isProduction(values),
     strayNames: Object.keys(given).filter(isStray),
@@ -385,6 +389,8 @@ function findFault(values: z.infer<typeof environment>): string | null {
     return 'OIDC_CLIENT_ID is missing: an OIDC_ISSUER needs the client id it knows this platform by.';
   if (smtp !== undefined && from === undefined)
     return 'FREEHOLD_MAIL_FROM is missing: set it to the address that mail through FREEHOLD_SMTP_URL is from.';
+  if (smtp === undefined && values.FREEHOLD_ALERT_MAIL.length > 0 && isProduction(values))
+    return 'FREEHOLD_SMTP_URL is missing: without it no alert reaches FREEHOLD_ALERT_MAIL.';
   if (smtp === undefined && from !== undefined)
     return 'FREEHOLD_SMTP_URL is missing: set it to the server that mail from FREEHOLD_MAIL_FROM leaves through.';
   if (
