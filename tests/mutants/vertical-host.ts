@@ -68,9 +68,8 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     requirement: 'D-03',
     claim: 'A vertical cleans up after its scope was deleted.',
     file: `${src}/lib/internal-flavoured.ts`,
-    find: '  const host = await deps.hostFor(env);\n  if (deps.onDeleteScope) {',
-    replace:
-      '  const host = await deps.hostFor(env);\n  await host.deleteScopeLocal(scope);\n  if (deps.onDeleteScope) {',
+    find: '  if (onDeleteScope) {\n    await onDeleteScope(',
+    replace: '  if (onDeleteScope) {\n    await host.deleteScopeLocal(scope);\n    await onDeleteScope(',
     killer: inNode(surface, 'delete-scope lets the vertical clean up while the scope is still there'),
   },
   {
@@ -78,7 +77,7 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     requirement: 'D-03',
     claim: 'A vertical cleans up for a scope that may be of another tenant.',
     file: `${src}/lib/internal-flavoured.ts`,
-    find: "if (reason === 'unknown_scope') await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });",
+    find: "await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });",
     replace: '',
     killer: inNode(
       surface,

@@ -120,9 +120,9 @@ function requireEntitlements(host: VerticalScopeHost & Partial<ScopeEntitlements
 }
 
 /**
- * The hook goes first, while the scope is there; where its database is gone, the hook follows what is left of it.
- * The tenant of the scope is checked before the hook, so that it touches no other tenant's scope. A damaged or lost scope
- * cannot say whose it is; the platform can. Each step may be repeated.
+ * The hook goes first: after the deletion a repeat is `not_found`, so that a failed hook would never be called again.
+ * The tenant of the scope is checked before the hook, so that it touches no other tenant's scope. Where the database is
+ * gone, what is left of the scope is removed, at each repeat, and the answer is `not_found` as before.
  */
 async function deleteScope<Bindings>(
   deps: PlatformSurfaceDeps<Bindings>,
@@ -130,22 +130,30 @@ async function deleteScope<Bindings>(
   env: Bindings,
 ): Promise<DeleteScopeResponse> {
   const host = await deps.hostFor(env);
-  if (deps.onDeleteScope) {
-    const reason = await host.appliedMigrationsLocal(scope).then(() => null, reasonOfLost);
+  const { onDeleteScope, ownerRoleKey } = deps;
+  try {
+    if (onDeleteScope) await requireOwned(host, scope);
+    else await host.deleteScopeLocal(scope);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason !== 'unknown_scope') throw error;
     // Rejects where it is another tenant's.
-    if (reason === 'unknown_scope') await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });
-    await deps.onDeleteScope({ env, request: scope, ownerRoleKey: deps.ownerRoleKey });
-    if (reason === 'unknown_scope') return { scopeId: scope.scopeId };
+    await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });
+    await onDeleteScope?.({ env, request: scope, ownerRoleKey });
+    throw error;
   }
-  await host.deleteScopeLocal({ ...scope, ifMissing: 'clear' });
+  if (onDeleteScope) {
+    await onDeleteScope({ env, request: scope, ownerRoleKey });
+    await host.deleteScopeLocal(scope);
+  }
   return { scopeId: scope.scopeId };
 }
 
-/** The reason why a scope cannot say whose it is. Throws any other error. */
-function reasonOfLost(error: unknown): 'unknown_scope' | 'unit_unreadable' {
-  const reason = error instanceof PlatformError ? error.reason : undefined;
-  if (reason === 'unknown_scope' || reason === 'unit_unreadable') return reason;
-  throw error;
+/** @throws PlatformError `not_found`, reason `unknown_scope`, for another tenant's scope, and for one that is not there. */
+async function requireOwned(host: VerticalScopeHost, scope: ScopeRef): Promise<void> {
+  await host.appliedMigrationsLocal(scope).catch((error: unknown) => {
+    // A damaged scope cannot say whose it is; the platform can.
+    if (!(error instanceof PlatformError) || error.reason !== 'unit_unreadable') throw error;
+  });
 }
 
 function requireHook<Bindings, Name extends RequiredHook>(
