@@ -4,6 +4,7 @@ export { makeDirectoryArchive } from './archive/archive.ts';
 export {
   type RestoreOptions,
   type RestoreReport,
+  requireFinished,
   restoreDataDirectory,
 } from './archive/restore-data-directory.ts';
 export type { SealArchive } from './archive/ship-unit.ts';
@@ -13,6 +14,7 @@ export { makeNodeBlobStore, type NodeBlobStoreOptions } from './blob-store.ts';
 export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engine.ts';
 export { type FileBudget, fileBudgetOf, limitForUnits, openFilesLimit } from './lib/open-files.ts';
 export { type StorageFault, storageFaultOf } from './lib/storage-faults.ts';
+export { unitsIn } from './lib/unit-files.ts';
 export { lockDirectory as lockDataDirectory } from './lock.ts';
 export { type Recovered, type RecoverOptions, recoverUnit } from './recover-unit.ts';
 export { type StorageStatus, UnreadableFile, type UnreadableUnit } from './units/storage-monitor.ts';

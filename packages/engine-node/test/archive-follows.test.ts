@@ -1,5 +1,5 @@
 /** An archive is continued by the history that it holds, and never replaced by another one. */
-import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { giveUpUnit, restoreDataDirectory } from '../src/index.ts';
@@ -198,7 +198,14 @@ test('a directory that an earlier version archived goes on, and so does one that
   const id = new TextEncoder().encode('0123456789abcdef0123456789abcdef');
   writeFileSync(join(dataDirectory, '.archive', 'id'), id);
   await putObject(archive, 'owner', id);
+  // The data directory may be the root of a disk.
+  mkdirSync(join(dataDirectory, 'lost+found'));
+  writeFileSync(join(dataDirectory, 'lost+found', 'x.sqlite'), '');
   const { engine } = openFixture(archive, dataDirectory);
+  expect(readdirSync(join(dataDirectory, '.archive', 'shipped')).sort()).toEqual([
+    'scope-history.a',
+    'vault.v',
+  ]);
   await engine.unit(historyUnit, 'a').add({ note: 'upgraded' });
   await engine.flushArchive();
   expect(engine.archiveStatus().state).toBe('current');

@@ -1,8 +1,14 @@
 /** Checks of a start, with one sentence each for the operator: settings, outside places, the archive, and a failed start. */
-import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { type FileBudget, limitForUnits, type NodeEngine, storageFaultOf } from '@freehold/engine-node';
+import {
+  type FileBudget,
+  limitForUnits,
+  type NodeEngine,
+  storageFaultOf,
+  unitsIn,
+} from '@freehold/engine-node';
 import { makeAddressList } from '../settings/address-list.ts';
 import type { Settings } from '../settings/settings.ts';
 import { isBesideData } from '../storage/anchor.ts';
@@ -54,7 +60,7 @@ export function warningsOfPlaces({
 export function warningsOfFiles(dataDirectory: string, { limit, openUnits }: FileBudget): readonly string[] {
   const needed = limitForUnits(Number.POSITIVE_INFINITY);
   // The databases are counted only where the count matters.
-  const there = limit < needed ? countDatabases(dataDirectory) : 0;
+  const there = limit < needed ? unitsIn(dataDirectory).length : 0;
   if (there <= openUnits) return [];
   return [
     `this process may have ${limit} files open, which is enough for ${openUnits} databases at once, and there are ${there}: the least recently used are closed, and requests wait for databases to open. Raise the limit to ${limitForUnits(there)} (ulimit -n, or LimitNOFILE= of systemd).`,
@@ -68,13 +74,6 @@ export function warningsOfTokens(legacy: number): readonly string[] {
   return [
     `${which} made before tokens had kinds, and may bind host names, mint owner claims and read rows of every scope of its tenant: list with \`freehold push-tokens list --kind legacy\`, and make tokens of a kind instead.`,
   ];
-}
-
-function countDatabases(dataDirectory: string): number {
-  return readdirSync(dataDirectory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => readdirSync(join(dataDirectory, name)))
-    .filter((name) => name.endsWith('.sqlite')).length;
 }
 
 /** Without a witness elsewhere, the person who changes the admin log decides whether it verifies. */

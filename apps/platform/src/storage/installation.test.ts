@@ -50,6 +50,22 @@ test('a directory that is new, or whose first start was killed, starts', () => {
   requireDirectoryDatabase(join(home, 'not there'));
 });
 
+test("a disk's own folder and one that may not be read show no installation", () => {
+  rmSync(main);
+  mkdirSync(join(data, 'lost+found'));
+  writeFileSync(join(data, 'lost+found', 'x.sqlite'), 'x');
+  // Root may read all: `EACCES` shows only to others.
+  mkdirSync(join(data, 'private'), { mode: 0o000 });
+  requireDirectoryDatabase(data);
+});
+
+test('a restore that was interrupted is to be finished, and nothing else is offered', () => {
+  rmSync(main);
+  noteInstallation(data);
+  writeFileSync(join(data, 'restoring'), '');
+  expect(() => requireDirectoryDatabase(data)).toThrow(/Finish it first\.$/);
+});
+
 test.each<[string, () => void]>([
   ['the note of an earlier start', () => noteInstallation(data)],
   ["the operator's token", () => writeFileSync(join(data, 'service-token'), 'x')],

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '@freehold/engine-node';
-import { lockDataDirectory } from '@freehold/engine-node';
+import { lockDataDirectory, requireFinished, unitsIn } from '@freehold/engine-node';
 import { nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { writePrivately } from './secrets.ts';
@@ -32,8 +32,12 @@ export function noteInstallation(dataDirectory: string): void {
   if (!existsSync(path)) writePrivately(path, `since ${new Date().toISOString()}\n`);
 }
 
-/** @throws SettingsError for a directory of an installation whose directory database is gone; nothing was changed. */
+/**
+ * @throws SettingsError for a directory of an installation whose directory database is gone; PlatformError, reason
+ * `data_directory_unfinished`, for one whose restore was interrupted. Nothing was changed.
+ */
 export function requireDirectoryDatabase(dataDirectory: string): void {
+  requireFinished(dataDirectory);
   if (isThere(directoryDatabase(dataDirectory)) || !wasInstalled(dataDirectory)) return;
   throw lost(
     `The directory database ${directoryDatabase(dataDirectory)} is gone or empty, and other data of the installation is there.`,
@@ -59,12 +63,7 @@ function wasInstalled(dataDirectory: string): boolean {
   const has = (...path: string[]): boolean => existsSync(join(dataDirectory, ...path));
   if (has(MARKER) || has('service-token') || has('directory', 'main.history')) return true;
   if (!existsSync(dataDirectory)) return false;
-  return readdirSync(dataDirectory, { withFileTypes: true }).some(
-    (entry) =>
-      entry.isDirectory() &&
-      !EARLIER_KINDS.has(entry.name) &&
-      readdirSync(join(dataDirectory, entry.name)).some((name) => name.endsWith('.sqlite')),
-  );
+  return unitsIn(dataDirectory).some(({ kind }) => !EARLIER_KINDS.has(kind));
 }
 
 /** A database without bytes holds nothing, and SQLite would fill it. */

@@ -2,9 +2,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNodeEngine } from '@freehold/engine-node';
+import { giveUpUnit, openNodeEngine } from '@freehold/engine-node';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseSettings, SettingsError } from '../settings/settings.ts';
+import { openArchive } from '../settings/archive-settings.ts';
+import { parseSettings, type Settings, SettingsError } from '../settings/settings.ts';
 import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
 import { openStorage, type Storage } from './storage.ts';
 import { beginNewVault } from './vaults.ts';
@@ -17,7 +18,10 @@ function newPlace() {
   const root = mkdtempSync(join(tmpdir(), 'freehold-vaults-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const dataDirectory = join(root, 'data');
-  const settings = parseSettings({ FREEHOLD_DATA: dataDirectory });
+  const settings = parseSettings({
+    FREEHOLD_DATA: dataDirectory,
+    FREEHOLD_ARCHIVE_DIRECTORY: join(root, 'archive'),
+  });
   const incidents: string[] = [];
   const onIncident = (error: unknown) => void incidents.push((error as Error).message);
   const file = join(dataDirectory, 'vault', `${TENANT}.sqlite`);
@@ -95,7 +99,7 @@ test('a vault that goes while the platform runs is not made anew either', async 
 test('vaults of an earlier version are known from the first start on', async () => {
   const { start, lose, settings } = newPlace();
   await start(keyOf);
-  await withPlatform(settings.dataDirectory, (platform) => platform.forgetVault({ tenant: TENANT }));
+  await withPlatform(settings, (platform) => platform.forgetVault({ tenant: TENANT }));
   await start(async () => undefined);
   lose();
   await start(async (storage) => expect(keyOf(storage)).rejects.toMatchObject(LOST));
@@ -112,7 +116,7 @@ test('a tenant that was reaped has no vault that could be gone', async () => {
 });
 
 test('the operator begins a new vault by a command that says what is lost, and only where one is gone', async () => {
-  const { start, lose, settings, file } = newPlace();
+  const { start, lose, settings, file, incidents } = newPlace();
   const first = await start(keyOf);
   const command = (...args: string[]) => beginNewVault(args, settings);
   const refusals = [
@@ -131,14 +135,40 @@ test('the operator begins a new vault by a command that says what is lost, and o
     expect.stringContaining('What was sealed under the lost keys never opens'),
   ]);
   expect(await start(keyOf)).not.toEqual(first);
+  expect([existsSync(file), incidents]).toEqual([true, []]);
+});
+
+test('a new vault that was begun and killed in the middle is begun by the same command', async () => {
+  const { start, lose, settings, file } = newPlace();
+  await start(keyOf);
+  lose();
+  // An earlier version removed the row first.
+  await withPlatform(settings, (platform) => platform.forgetVault({ tenant: TENANT }));
+  await expect(start(keyOf)).rejects.toMatchObject({ reason: 'unit_unreadable' });
+  await beginNewVault([TENANT, '--lose-sealed-data'], settings);
+  await start(keyOf);
   expect(existsSync(file)).toBe(true);
 });
 
+test('a vault that is given up while the row is still there is named, and can be begun', async () => {
+  const { start, lose, settings } = newPlace();
+  await start(keyOf);
+  lose();
+  giveUpUnit(settings.dataDirectory, { kind: 'vault', key: TENANT });
+  await expect(start(keyOf)).rejects.toMatchObject(LOST);
+  await beginNewVault([TENANT, '--lose-sealed-data'], settings);
+  await start(keyOf);
+});
+
 async function withPlatform(
-  dataDirectory: string,
+  { dataDirectory, archive }: Pick<Settings, 'dataDirectory' | 'archive'>,
   task: (platform: ReturnType<typeof platformOf>) => Promise<unknown>,
 ): Promise<void> {
-  const engine = openNodeEngine({ dataDirectory, onIncident: (error) => expect.unreachable(String(error)) });
+  const engine = openNodeEngine({
+    dataDirectory,
+    onIncident: (error) => expect.unreachable(String(error)),
+    ...(archive === null ? {} : { archive: { archive: openArchive(archive) } }),
+  });
   await task(platformOf(engine)).finally(() => engine.close());
 }
 

@@ -6,10 +6,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ID_PREFIXES, idSchema } from '@freehold/contracts';
-import { giveUpUnit, type NodeEngine, openNodeEngine } from '@freehold/engine-node';
+import { giveUpUnit, lockDataDirectory, type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { type VaultUnit, vaultMissing } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
 import { OperatorNotice } from '../feeds/feeds.ts';
+import { openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
 
@@ -103,24 +104,39 @@ export const NEW_VAULT_USAGE = 'npm start -- new-vault TENANT --lose-sealed-data
  */
 export async function beginNewVault(
   args: readonly string[],
-  { dataDirectory }: Pick<Settings, 'dataDirectory'>,
+  { archive, dataDirectory }: Pick<Settings, 'archive' | 'dataDirectory'>,
 ): Promise<readonly string[]> {
   const tenant = readTenant(args);
   const isGone = existsSync(dataDirectory) && !existsSync(vaultFile(dataDirectory, tenant));
   if (!isGone) throw new SettingsError(`The vault of ${tenant} is not gone: there is nothing to begin anew.`);
-  const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
+  // The row goes last: until then the command can be repeated.
+  const wasShipped = giveUp(dataDirectory, tenant);
+  const engine = openNodeEngine({
+    dataDirectory,
+    onIncident: () => undefined,
+    // Without it the row would be missing in the history that the archive follows.
+    ...(archive === null ? {} : { archive: { archive: openArchive(archive) } }),
+  });
   try {
     const platform = engine.unit(platformUnit, PLATFORM_KEY, { create: true });
-    if (!(await platform.hasVault({ tenant })))
+    if (!wasShipped && !(await platform.hasVault({ tenant })))
       throw new SettingsError(`Tenant ${tenant} never had a vault here: its first use makes one.`);
     await platform.forgetVault({ tenant });
   } finally {
     await engine.close();
   }
-  giveUpUnit(dataDirectory, { kind: 'vault', key: tenant });
   return [
     `The next use makes a new vault for ${tenant}. What was sealed under the lost keys never opens; erase the people whom it was about.`,
   ];
+}
+
+function giveUp(dataDirectory: string, tenant: string): boolean {
+  const unlock = lockDataDirectory(dataDirectory);
+  try {
+    return giveUpUnit(dataDirectory, { kind: 'vault', key: tenant });
+  } finally {
+    unlock();
+  }
 }
 
 function readTenant(args: readonly string[]): string {

@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory, publish, syncDirectory, writeDurably } from '../lib/durable-file.ts';
-import type { UnitFiles } from '../lib/unit-files.ts';
+import { type UnitFiles, unitsIn } from '../lib/unit-files.ts';
 import { archiveDirectory } from './ownership.ts';
 
 const LEFT_OUT = '.left-out';
@@ -60,26 +60,23 @@ export function recordShipped(
   publish(staged, directory);
 }
 
-/** Gives up a lost unit, so that a new one may replace what the archive has of it. No engine has the directory open. */
-export function giveUpUnit(dataDirectory: string, unit: UnitName): void {
+/**
+ * Gives up a lost unit, so that a new one may replace what the archive has of it. No engine has the directory open.
+ * Returns whether the archive had a copy, as far as the record says.
+ */
+export function giveUpUnit(dataDirectory: string, unit: UnitName): boolean {
   const directory = join(archiveDirectory(dataDirectory), 'shipped');
-  if (!existsSync(join(directory, nameOf(unit)))) return;
+  if (!existsSync(join(directory, nameOf(unit)))) return false;
   writeDurably(join(directory, `${nameOf(unit)}${LEFT_OUT}`), '');
   rmSync(join(directory, nameOf(unit)));
   syncDirectory(directory);
+  return true;
 }
 
 /** A directory that an earlier version archived has no record: its databases are the units that it shipped. */
-function earlierUnits(dataDirectory: string): UnitName[] {
+function earlierUnits(dataDirectory: string): readonly UnitName[] {
   if (!existsSync(join(archiveDirectory(dataDirectory), 'id'))) return [];
-  return readdirSync(dataDirectory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && /^[a-z]/.test(entry.name))
-    .flatMap(({ name: kind }) =>
-      readdirSync(join(dataDirectory, kind)).flatMap((file) => {
-        const key = /^([a-zA-Z0-9_-]+)\.sqlite$/.exec(file)?.[1];
-        return key ? [{ kind, key }] : [];
-      }),
-    );
+  return unitsIn(dataDirectory);
 }
 
 function nameOf({ kind, key }: UnitName): string {

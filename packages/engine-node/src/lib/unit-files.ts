@@ -28,6 +28,33 @@ export function unitFiles(dataDirectory: string, kind: string, key: string): Uni
   };
 }
 
+/**
+ * Returns the units that have a database in a data directory. Folders that cannot be read hold none of this process, as
+ * `lost+found` of a disk does.
+ */
+export function unitsIn(dataDirectory: string): readonly Pick<UnitFiles, 'kind' | 'key'>[] {
+  return readdirSync(dataDirectory, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && KIND.test(entry.name))
+    .flatMap(({ name: kind }) =>
+      readableNames(join(dataDirectory, kind)).flatMap((file) => {
+        const key = DATABASE.exec(file)?.[1];
+        return key ? [{ kind, key }] : [];
+      }),
+    );
+}
+
+const KIND = /^[a-z][a-z0-9-]*$/;
+const DATABASE = /^([a-zA-Z0-9_-]+)\.sqlite$/;
+
+function readableNames(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return [];
+    throw error;
+  }
+}
+
 const ASIDE = '.damaged-';
 
 /**
