@@ -82,6 +82,38 @@ function interrupted({ parts }: Team, failing: { at: number; after: boolean }) {
   return { memberships, stop, called: () => calls };
 }
 
+/** The same object, with a step before each call of its methods. */
+function between<T extends object>(target: T, step: (name: string) => Promise<void>): T {
+  return new Proxy(target, {
+    get: (from, name) => {
+      const method = Reflect.get(from, name);
+      if (typeof method !== 'function') return method;
+      return async (...args: unknown[]) => {
+        await step(String(name));
+        return method.apply(from, args);
+      };
+    },
+  });
+}
+
+/** The same parts, which wait before the last call of a method until they may go on. */
+function paused({ parts }: Team, at: string) {
+  const [reached, there] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isLast = at !== 'setRoles';
+  const step = async (name: string) => {
+    if (name === 'transferOwner' && at === 'setRoles') isLast = true;
+    else if (name === at && isLast) {
+      reached.resolve();
+      await there.promise;
+    }
+  };
+  return {
+    parts: { ...parts, directory: between(parts.directory, step), scope: between(parts.scope, step) },
+    reached: reached.promise,
+    goOn: () => there.resolve(),
+  };
+}
+
 describe('spec A-34: a member who is removed or lowered', () => {
   test.each(['removed', 'lowered'] as const)(
     'is %s with their pending invites, wherever the work was interrupted, once it is repeated',
@@ -198,6 +230,57 @@ describe('the holder of the owner seat', () => {
         reason: 'owner_seat_held',
       });
   });
+
+  test.each(['removed', 'lowered'] as const)(
+    'has the role of the owner, also when they are %s while the seat is handed to them',
+    async (how) => {
+      const outcomes = new Set<string>();
+      for (const pausedAt of ['transferOwner', 'setRoles'])
+        for (let start = 1; start <= 5; start++)
+          for (let end = start; end <= 5; end++) {
+            const team = await openTeam();
+            const { directory, parts, scope, ada, join } = team;
+            const [ben, kim] = [await join('ben', 'clerk'), await join('kim')];
+            const handing = paused(team, pausedAt);
+            let transfer: Promise<unknown> = Promise.resolve();
+            let calls = 0;
+            const step = async () => {
+              calls++;
+              if (calls === start) {
+                transfer = makeMemberships(handing.parts)
+                  .transferOwner({ to: ben, by: ada })
+                  .catch((error: unknown) => error);
+                await Promise.race([handing.reached, transfer]);
+              }
+              if (calls !== end) return;
+              handing.goOn();
+              await transfer;
+            };
+            const changes = makeMemberships({
+              ...parts,
+              directory: between(directory, step),
+              scope: between(scope, step),
+            });
+            const change = { principal: ben, by: kim };
+            const reason = await (how === 'removed'
+              ? changes.remove(change)
+              : changes.changeRoles({ ...change, roles: ['clerk'] })
+            ).then(
+              () => 'done',
+              (error: PlatformError) => String(error.reason),
+            );
+            handing.goOn();
+            await transfer;
+            outcomes.add(reason);
+            const after = await directory.findMember({ scopeId: SCOPE, principal: ben });
+            if (after?.owner)
+              expect([pausedAt, start, end, scope.roles.get(ben)?.[0]]).toEqual([
+                ...[pausedAt, start, end, 'owner'],
+              ]);
+          }
+      expect(outcomes).toContain('owner_seat_held');
+    },
+  );
 
   test('and every other member: no one changes themself, and a stranger is unknown', async () => {
     const { parts, ada, join } = await openTeam();

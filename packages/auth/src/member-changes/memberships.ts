@@ -68,6 +68,7 @@ export function makeMemberships(parts: MembershipParts) {
     }: MemberChange & { readonly roles: readonly string[] }): Promise<void> {
       await requireChangeable(parts, { principal, by });
       await scope.setRoles({ principal, roles, by });
+      await requireNoHolder(parts, principal);
       await settle(principal);
     },
 
@@ -78,6 +79,7 @@ export function makeMemberships(parts: MembershipParts) {
     async remove({ principal, by }: MemberChange): Promise<void> {
       await requireChangeable(parts, { principal, by });
       await scope.setRoles({ principal, roles: [], by });
+      await requireNoHolder(parts, principal);
       await directory.removeMember({ scopeId, principal, by });
       await settle(principal);
     },
@@ -92,6 +94,8 @@ export function makeMemberships(parts: MembershipParts) {
       // The role first: a seat whose holder has no rights would be one without an owner.
       await scope.setRoles({ principal: to, roles: [ownerRole], by });
       await directory.transferOwner({ scopeId, to, by });
+      // A change of the same member may have taken the role before the seat was theirs.
+      await scope.setRoles({ principal: to, roles: [ownerRole], by: 'platform' });
     },
 
     /** Ends the invites of every member who may not make them any more. For the hook `settleInvites`. */
@@ -113,6 +117,19 @@ async function requireChangeable(parts: MembershipParts, { principal, by }: Memb
     'last_owner',
     'This is the only owner: without them the business would have none. Make another member an owner first.',
   );
+}
+
+/**
+ * Gives the role of the owner back to a member who got the seat while their roles were taken, and refuses the change.
+ * @throws PlatformError `conflict`, reason `owner_seat_held`.
+ */
+async function requireNoHolder(
+  { directory, scope, scopeId, ownerRole }: MembershipParts,
+  principal: PrincipalId,
+): Promise<void> {
+  if (!(await directory.findMember({ scopeId, principal }))?.owner) return;
+  await scope.setRoles({ principal, roles: [ownerRole], by: 'platform' });
+  throw ownerSeatHeld();
 }
 
 /** Whether another member has the role of the owner. An invite that waits is no member. */
