@@ -9,7 +9,7 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: null,
     claim: 'A session of staff that was not used for the set time goes on.',
     file: 'packages/directory/src/staff/store.ts',
-    find: 'session.idleMs === null ? 0 : session.nowMs - session.idleMs,',
+    find: 'session.idleMs === null ? 0 : session.nowMs - session.idleMs - SEEN_EVERY_MS,',
     replace: '0,',
     killer: inNode(
       'packages/directory/src/staff/presence.test.ts',
@@ -57,6 +57,24 @@ export const DIRECTORY: readonly Mutant[] = [
     find: 'if (named !== undefined && named !== actor.tenant)',
     replace: "if (named === '')",
     killer: inNode(`${src}/access/admission.test.ts`, 'spec C-01: scopes.list'),
+  },
+  {
+    id: 'dir-last-use-holds-up-staff',
+    requirement: null,
+    claim: 'A request of staff waits for the write of its last use.',
+    file: `${src}/staff/sign-in.ts`,
+    find: 'if (found?.isSeenDue) noteUse(sid);',
+    replace: 'if (found?.isSeenDue) await directory.staffSeen({ sid });',
+    killer: inNode(`${src}/staff/presence.test.ts`, 'keeps no member of staff from reading'),
+  },
+  {
+    id: 'dir-narrowed-to-scope-and-vertical',
+    requirement: 'C-29',
+    claim: 'A token for one scope of a vertical reaches the whole vertical.',
+    file: `${src}/access/reach.ts`,
+    find: "if (kind === 'vertical') return scopes === null;",
+    replace: "if (kind === 'vertical') return verticals !== null || scopes === null;",
+    killer: inNode(`${src}/tokens/kinds.test.ts`, 'reaches neither the vertical as a whole'),
   },
   {
     id: 'dir-rows-of-any-vertical',

@@ -84,7 +84,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...makePlatformGrants(directory),
     ...parts.scopes.reads,
     ...makeServiceTokens(world),
-    staff: makeStaffSignIns({ ...world, idleMs: options.staffIdleMs ?? null }),
+    staff: makeStaffSignIns({
+      ...world,
+      idleMs: options.staffIdleMs ?? null,
+      onIncident: world.incident('staffSeen'),
+    }),
     connections: parts.connections.connections,
     roles: parts.projections.roles,
     entitlements: parts.projections.entitlements,

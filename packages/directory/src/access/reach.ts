@@ -112,7 +112,7 @@ function isWithin({ kind, scope, vertical }: Target, { verticals, scopes }: Toke
   if (verticals !== null && (vertical === null || !verticals.includes(vertical))) return false;
   if (kind === 'new-scope') return scopes === null;
   // A change of a vertical reaches all of its scopes.
-  if (kind === 'vertical') return verticals !== null || scopes === null;
+  if (kind === 'vertical') return scopes === null;
   return scopes === null || (scope !== null && scopes.includes(scope));
 }
 

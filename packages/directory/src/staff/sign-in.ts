@@ -163,9 +163,22 @@ export interface StaffSignInsDeps {
   readonly publish: (head: LogHead) => Promise<void>;
   /** The time without a request that ends a session, in milliseconds; null for none. */
   readonly idleMs: number | null;
+  /** Gets the failure to write the last use of a session. */
+  readonly onIncident: (error: unknown) => void;
 }
 
-export function makeStaffSignIns({ directory, publish, idleMs }: StaffSignInsDeps): StaffSignIns {
+export function makeStaffSignIns({ directory, publish, idleMs, onIncident }: StaffSignInsDeps): StaffSignIns {
+  /** Sessions whose last use is being written. */
+  const noting = new Set<string>();
+  const noteUse = (sid: string): void => {
+    if (noting.has(sid)) return;
+    noting.add(sid);
+    // The request does not wait for this write: on a full disk staff still read.
+    void directory
+      .staffSeen({ sid })
+      .catch(onIncident)
+      .finally(() => noting.delete(sid));
+  };
   const granted = async (issued: GrantedToken & { readonly head: LogHead }) => {
     await publish(issued.head);
     return { token: { secret: issued.secret, expiresAtMs: issued.expiresAtMs } };
@@ -179,7 +192,7 @@ export function makeStaffSignIns({ directory, publish, idleMs }: StaffSignInsDep
     },
     session: async ({ sid, issuer, subject }) => {
       const found = await directory.staffSession({ sid, issuer, subject, idleMs });
-      if (found?.isSeenDue) await directory.staffSeen({ sid });
+      if (found?.isSeenDue) noteUse(sid);
       return found?.actor ?? null;
     },
     signOut: async ({ sid }) => void (await directory.staffSignOut({ sid })),

@@ -91,7 +91,8 @@ export function isSeenDue(db: SqlDatabase, sid: string, nowMs: number): boolean 
 
 /**
  * The member of a session that has not ended and was used lately, if the cookie's subject is still theirs.
- * @param session `idleMs`: the time without use that ends it; null for none.
+ * @param session `idleMs`: the time without use that ends it; null for none. A use that is not written yet counts as one of
+ * the last minute, so that no session ends early: it ends up to a minute late.
  */
 export function loadSessionMember(
   db: SqlDatabase,
@@ -112,7 +113,7 @@ export function loadSessionMember(
     session.subject,
     session.sid,
     session.nowMs,
-    session.idleMs === null ? 0 : session.nowMs - session.idleMs,
+    session.idleMs === null ? 0 : session.nowMs - session.idleMs - SEEN_EVERY_MS,
   );
 }
 

@@ -152,6 +152,34 @@ describe('a token that is narrowed', () => {
     expect(await refusal(make('acme-other'))).toMatchObject({ status: 409, reason: 'slug_taken' });
   });
 
+  test('to a vertical and a scope reaches neither the vertical as a whole nor its other scopes', async () => {
+    const { platform, tenant, own } = await open();
+    const body = { slug: 'other', name: 'Other', vertical: 'acme-app' };
+    const other = await platform.value<ScopeRecord>('scopes.provision', { params: { tenant }, body });
+    const narrowed = { verticals: ['acme-app'], scopes: [own.id] };
+    const { as } = await holding(platform, tenant, { kind: 'operate', ...narrowed });
+    expect((await rowsOf(platform, own, as)).status).toBe(200);
+    expect(await refusal(rowsOf(platform, other, as))).toMatchObject({
+      status: 404,
+      reason: 'unknown_scope',
+    });
+    const deploy = await holding(platform, tenant, { kind: 'deploy', ...narrowed });
+    const params = { slug: 'acme-app' };
+    const wholes = [
+      () => platform.call('scopes.list', { params: { tenant }, query: { vertical: 'acme-app' }, as }),
+      () => platform.call('verticals.get', { params, as }),
+      () => platform.call('verticals.instances', { params, as }),
+      () =>
+        platform.call('channels.promote', {
+          params: { ...params, channel: 'prod' },
+          body: { version: '1.1.0' },
+          as: deploy.as,
+        }),
+    ];
+    for (const whole of wholes)
+      expect(await refusal(whole())).toMatchObject({ status: 404, reason: 'unknown_vertical' });
+  });
+
   test('must name a vertical or a scope in every call that could be about others', async () => {
     const { platform, tenant, own, bought } = await open();
     await platform.hostname(bought, 'bought.localhost');
