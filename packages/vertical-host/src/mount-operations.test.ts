@@ -449,7 +449,7 @@ describe('D-10 repetition and preconditions', () => {
     ['""', 412],
     ['"*"', 412],
     ['"a", "b"', 400],
-    ['evt_1', 400],
+    ['evt_1', 200],
     ['"open', 400],
     ['"evt_1",,"evt_1"', 200],
     ['W/"evt_0", "evt_1"', 200],
