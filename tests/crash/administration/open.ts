@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PrincipalId, ScopeId } from '@freehold/contracts';
+import { PLATFORM_SECRET_HEADER, type PrincipalId, type ScopeId } from '@freehold/contracts';
 import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
 import { makeFieldwork } from '@freehold/fieldwork';
 import { makeScopeHost, makeScopeUnit, makeUnitVault } from '@freehold/kernel';
@@ -44,6 +44,8 @@ export interface OpenedPlatform {
   hold(scope: string): () => void;
   /** A person signs in to a new instance of fieldwork and becomes its owner. */
   claimSeat(at: { readonly tenant: string; readonly scope: string }): Promise<void>;
+  /** Returns the export of an instance of fieldwork, as lines of text. */
+  exportOf(at: { readonly tenant: string; readonly scope: string }): Promise<string>;
   /** A library with a librarian, and its operations. */
   readonly library: {
     admit(scope: string): Promise<void>;
@@ -133,6 +135,14 @@ export async function openInPlace(
     claimSeat: async ({ tenant, scope }) => {
       const subject = { issuer: 'https://id.example', sub: 'ada', email: null, name: 'Ada' };
       await engine.unit(fieldwork.units.identity, tenant).resolvePrincipal({ scopeId: scope, subject });
+    },
+    exportOf: async ({ tenant: tenantId, scope: scopeId }) => {
+      const query = new URLSearchParams({ tenantId, scopeId, format: 'ndjson' });
+      const headers = { [PLATFORM_SECRET_HEADER]: platformSecret };
+      const request = new Request(`http://fieldwork.internal/internal/export?${query}`, { headers });
+      const answer = await fieldwork.app.fetch(request);
+      if (answer.status !== 200) throw new Error(`the export answered ${answer.status}`);
+      return answer.text();
     },
     library: {
       admit: async (scope) =>

@@ -114,9 +114,9 @@ export const scopeDeeds = {
       effect: [noRow('backups WHERE id = ?', id), noBackupFile(address)],
     };
   }),
-  'imports.create': scope(async (_bench, at) => ({
+  'imports.create': scope(async (bench, at) => ({
     params: at,
-    upload: '{"freehold":1}\n',
+    upload: await bench.platform.exportOf(at),
     effect: [row(`backups WHERE scope = ? AND origin = 'upload'`, at.scope)],
   })),
   'operations.cancel': scope(async (bench, at) => {
