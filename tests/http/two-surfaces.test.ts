@@ -17,11 +17,11 @@ test('two surfaces of an instance share a session, and a neighbour below the sha
     token: opened.token,
     fetch: throughCaller,
   });
-  const open = async (slug: string, hostnames: Readonly<Record<string, string>>) => {
+  const open = async (slug: string, hostnames: Readonly<Record<string, string>>, scopeSlug = 'fieldwork') => {
     const { id: tenant } = await client.tenants.create({ body: { slug, name: slug } });
     const { id: scope } = await client.scopes.provision({
       params: { tenant },
-      body: { slug: 'fieldwork', name: slug, vertical: 'fieldwork' },
+      body: { slug: scopeSlug, name: slug, vertical: 'fieldwork' },
     });
     for (const [surface, hostname] of Object.entries(hostnames))
       await client.hostnames.bind({ body: { hostname, surface, tenant, scope } });
@@ -44,6 +44,13 @@ test('two surfaces of an instance share a session, and a neighbour below the sha
   };
   expect(await meAt(shop)).toMatchObject({ status: 'member', roles: [{ key: 'owner' }] });
   expect(await meAt(neighbour)).toMatchObject({ status: 'signed_out' });
+
+  // A name of another instance below the same domain: the cookies of both stay with their hosts.
+  const stranger = `print.pipes.${DOMAIN}`;
+  await open('pipes', { app: stranger }, 'second');
+  using bea = new Caller();
+  await signIn(bea, place.url(office), 'bea');
+  expect(bea.cookie(office, 'sb_session')).toMatchObject({ domain: undefined });
 
   // Signing out at one ends the session at both.
   await ada.navigate(`${place.url(office)}/api/auth/logout`);

@@ -12,7 +12,7 @@ import { CONNECTIONS_OF_SCOPE, connectionsPage, grantsPage, MAINTENANCE_PAGE } f
 import { snapshotsPage } from './copies/snapshot-store.ts';
 import { EPOCHS_SO_FAR, INTENT_OF_BACKUP } from './directory-restore/operations.ts';
 import { entitlementsPage } from './entitlements/store.ts';
-import { AT, BELOW, NAMESAKE } from './hostnames/given-names.ts';
+import { AT, BELOW, NAMESAKE, NEIGHBOUR } from './hostnames/given-names.ts';
 import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';
 import { ACTIVE_HOSTNAMES, hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
@@ -79,6 +79,7 @@ const FILTERED: [string, Statement][] = [
     { sql: dueStatement(projections.entitlements, { tenant: 'tnt_1' }), params: ['tnt_1', 0, 20] },
   ],
   ['the active host names of a scope', { sql: ACTIVE_HOSTNAMES, params: ['scp_1'] }],
+  ['a name of another scope in an area', { sql: NEIGHBOUR, params: ['example.pipes.', 'scp_1'] }],
   ['scopes to be erased', { sql: SCOPES_TO_ERASE, params: ['tnt_1', '', 50] }],
   ['connections to be erased', { sql: CONNECTIONS_TO_ERASE, params: ['tnt_1', 50] }],
   ['backups to be erased', { sql: BACKUPS_TO_ERASE, params: ['scp_1', 50] }],

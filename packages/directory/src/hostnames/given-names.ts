@@ -6,7 +6,7 @@
  * ASCII labels are given out there: of these, `0`, `1` and `m` are confusable, with `o`, `l` and `rn`.
  */
 import type { SqlDatabase } from '@freehold/store';
-import { loadHostname } from './store.ts';
+import { loadActiveHostnames, loadHostname } from './store.ts';
 
 /** Labels that people and programs take for the operator's own (RFC 2142, RFC 6762, RFC 7711, and common use). */
 const RESERVED = new Set(
@@ -165,6 +165,33 @@ function isBelowOther(db: SqlDatabase, hostname: string, labelled: string, tenan
     const above = [...labels.slice(index + 1), labelled].join('.');
     return isHeldByOther(db, AT, areaOf(above), tenant);
   });
+}
+
+/** Another scope's name in an area. */
+export const NEIGHBOUR = `SELECT 1 FROM hostnames WHERE area >= ?1 AND area < substr(?1, 1, length(?1) - 1) || '/'
+  AND status IN ('active', 'disabled') AND scope <> ?2 LIMIT 1`;
+
+/**
+ * The active host names that may share the session of a name: those of its scope. Where another scope has a name below the
+ * domain that they have in common, a cookie for that domain would reach it: then the name has a session of its own.
+ */
+export function sessionHostnames(
+  db: SqlDatabase,
+  { hostname, scope }: { readonly hostname: string; readonly scope: string },
+): readonly string[] {
+  const hostnames = loadActiveHostnames(db, scope);
+  const common = commonDomain(hostnames);
+  const isShared = common !== '' && db.get(NEIGHBOUR, areaOf(common), scope) === undefined;
+  return isShared ? hostnames : [hostname];
+}
+
+function commonDomain(hostnames: readonly string[]): string {
+  const [first = [], ...others] = hostnames.map((each) => each.split('.').reverse());
+  const differs = first.findIndex((label, index) => others.some((labels) => labels[index] !== label));
+  return first
+    .slice(0, differs < 0 ? first.length : differs)
+    .reverse()
+    .join('.');
 }
 
 /** Says of each claim without an area which one is its: those of an older directory, or of a restored backup. */

@@ -154,7 +154,7 @@ export interface HostRoute {
   readonly serving: boolean;
 }
 
-/** Where a host name leads, with every active host name of the same scope, itself among them. */
+/** Where a host name leads, with the active host names that share its session, itself among them. */
 export interface HostDestination extends HostRoute {
   readonly hostnames: readonly string[];
 }

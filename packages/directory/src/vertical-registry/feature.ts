@@ -4,13 +4,8 @@ import type { AdminCall } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
 import { type Called, requireReach } from '../access/reach.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/changes.ts';
-import {
-  type HostDestination,
-  loadActiveHostnames,
-  loadRoute,
-  loadRoutes,
-  type StoredRoute,
-} from '../hostnames/store.ts';
+import { sessionHostnames } from '../hostnames/given-names.ts';
+import { type HostDestination, loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
 import { defineFeature } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { provisionScope } from '../scopes/operations.ts';
@@ -103,7 +98,7 @@ const registryMethods = (context: UnitContext) => ({
     const route = loadRoute(context.db, hostname);
     if (!route) return null;
     const { version } = scopeVersionOf(context.db, { id: route.scope, vertical: route.vertical });
-    return { ...route, version, hostnames: loadActiveHostnames(context.db, route.scope) };
+    return { ...route, version, hostnames: sessionHostnames(context.db, route) };
   },
 
   /** The version on prod; null where the registry knows none. */
