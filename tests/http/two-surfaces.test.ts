@@ -46,8 +46,8 @@ test('two surfaces of an instance share a session, and a neighbour below the sha
   expect(await meAt(neighbour)).toMatchObject({ status: 'signed_out' });
 
   // A name of another instance below the same domain: the cookies of both stay with their hosts.
-  const stranger = `print.pipes.${DOMAIN}`;
-  await open('pipes', { app: stranger }, 'second');
+  const neighbourBelow = `print.pipes.${DOMAIN}`;
+  await open('pipes', { app: neighbourBelow }, 'second');
   using bea = new Caller();
   await signIn(bea, place.url(office), 'bea');
   expect(bea.cookie(office, 'sb_session')).toMatchObject({ domain: undefined });
