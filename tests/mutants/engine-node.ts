@@ -211,7 +211,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
     requirement: null,
     claim: 'An older copy of a data directory overwrites the archive.',
     file: `${src}/archive/ownership.ts`,
-    find: 'else if (found !== id && !termsOf(dataDirectory).some((term) => found === `${id}.${term}`))\n        throw notOurs(OLDER);',
+    find: 'else requireKnownTerm(found, dataDirectory);',
     replace: '',
     killer: inNode(`${test}/archive-follows.test.ts`, 'that is older than the archive does not replace it'),
   },

@@ -2,6 +2,7 @@
  * Brings back a unit whose database is damaged or gone, while no engine runs: from its own history and log, which hold
  * every commit, or from the archive.
  */
+import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -9,16 +10,22 @@ import { assertUnitKey } from '@freehold/store';
 import type { Archive } from './archive/archive.ts';
 import { fetchUnit } from './archive/fetch-unit.ts';
 import { partsOfKey, unitPrefix } from './archive/objects.ts';
-import { dropCommitTimes } from './history/commit-times.ts';
-import { makeWalk, wayTo } from './history/commits.ts';
+import { requireOwner } from './archive/ownership.ts';
+import { parseTailName } from './archive/ship-unit.ts';
+import { dropCommitTimes, readCommitTimes } from './history/commit-times.ts';
+import { makeWalk, type Walk, wayTo } from './history/commits.ts';
 import { listHistory, readBase } from './history/history-directory.ts';
+import { loadHistory } from './history/load-history.ts';
 import { readPartHeaders } from './history/part.ts';
+import { readWrittenLog, whatMayBeMissing } from './history/written-log.ts';
 import { makeDirectory, syncDirectory } from './lib/durable-file.ts';
 import { Fault } from './lib/fault.ts';
 import { asidePath, type UnitFiles, unitFiles } from './lib/unit-files.ts';
 import { lockDirectory } from './lock.ts';
+import { compressDatabase } from './processes/capture.ts';
 import { materialise } from './processes/materialise.ts';
 import { isWhole, openCopy, recoverLog } from './processes/settled-database.ts';
+import { openSwaps, type Swaps } from './units/swap.ts';
 
 export interface RecoverOptions {
   readonly dataDirectory: string;
@@ -31,16 +38,19 @@ export interface RecoverOptions {
 }
 
 export interface Recovered {
-  /** `history`: nothing is lost. `archive`: the commits of the last moments may be. */
+  /** The source with the later state. */
   readonly from: 'history' | 'archive';
+  /** Why the commits of the last moments may be missing; null: nothing is lost. */
+  readonly missing: string | null;
   /** The path of the damaged database; null where it was gone. */
   readonly aside: string | null;
 }
 
 /**
  * Recovers the unit. Its damaged database is put aside; when this throws, it is where it was.
- * @throws PlatformError `not_found`, reason `unknown_unit`; `conflict`, reason `unit_is_whole`; `unavailable`, reason
- * `unit_lost`, which says what is missing, or `data_directory_in_use`.
+ * @throws PlatformError `not_found`, reason `unknown_unit`; `conflict`, reason `unit_is_whole`, or `archive_not_ours`
+ * where only the archive is left; `unavailable`, reason `unit_lost`, which says what is missing, or
+ * `data_directory_in_use`; and errors of the archive where commits may be missing here.
  */
 export async function recoverUnit(options: RecoverOptions): Promise<Recovered> {
   const { dataDirectory, kind, key, archive } = options;
@@ -50,17 +60,29 @@ export async function recoverUnit(options: RecoverOptions): Promise<Recovered> {
   // Beside its place: a rename between file systems is none.
   const work = join(dirname(files.database), `.recovering-${key}`);
   try {
+    const swaps = openSwaps(dataDirectory);
     const isThere = existsSync(files.database) || existsSync(files.history);
     if (!isThere && !(archive && (await namesIn(archive, files)).length > 0)) throw unknown(options);
     rmSync(work, { recursive: true, force: true });
     makeDirectory(work);
     if (isReadable(files, join(work, 'present.sqlite'))) throw whole(files);
-    const staged = join(work, 'recovered.sqlite');
-    const damage = await fromHistory(files, staged);
-    if (damage === null) return { from: 'history', aside: place(options, files, staged) };
-    if (archive && (await fromArchive(archive, files, work)))
-      return { from: 'archive', aside: placeArchived(options, files, unitFiles(work, kind, key)) };
-    throw lost(files, damage, archive !== null);
+    const local = await fromHistory(files, join(work, 'recovered.sqlite'));
+    const isComplete = typeof local !== 'string' && local.missing === null;
+    if (isComplete && !(await goesFurther(options, files, local)))
+      return { from: 'history', missing: null, aside: place(options, files, local.historyEnd) };
+    const archived = await fromArchive(options, files, { work, local });
+    if (archived !== null && (typeof local === 'string' || archived.seq > local.seq)) {
+      const aside = await placeAnew(options, files, {
+        work,
+        swaps,
+        staged: archived.files.database,
+        archived,
+      });
+      return { from: 'archive', missing: 'what had not reached the archive', aside };
+    }
+    if (typeof local === 'string') throw lost(files, local, archive !== null);
+    const aside = await placeAnew(options, files, { work, swaps, staged: local.staged });
+    return { from: 'history', missing: local.missing ?? 'the archive names later commits', aside };
   } finally {
     rmSync(work, { recursive: true, force: true });
     unlock();
@@ -79,40 +101,115 @@ function isReadable(files: UnitFiles, copy: string): boolean {
   }
 }
 
-/** Writes the last state of the history. Returns null, or why that is impossible. The log is applied on opening. */
-async function fromHistory(files: UnitFiles, to: string): Promise<string | null> {
+/** The last state that the unit's own files lead to. */
+interface LocalState {
+  readonly staged: string;
+  /** The same without the log. */
+  readonly historyEnd: string;
+  /** Why commits may be missing; null: there are provably none. */
+  readonly missing: string | null;
+  /** The number of its last commit. */
+  readonly seq: number;
+  /** The log, up to the last frame that counts; null for none. */
+  readonly log: { readonly salt: string; readonly frames: number } | null;
+}
+
+/** Writes the last state of the history with its log. Returns why that is impossible where it is. */
+async function fromHistory(files: UnitFiles, to: string): Promise<LocalState | string> {
   try {
-    const { bases, segments } = listHistory(files.history);
-    const newest = bases.at(-1);
-    if (!newest) return 'it has no history';
-    const base = readBase(newest);
-    const walk = makeWalk(base);
-    for (const { path, lastPart } of segments) {
-      if (lastPart <= base.afterPart) continue;
-      for (const part of readPartHeaders(path)) if (part.header.n > base.afterPart) walk.step(part);
-    }
-    await materialise(wayTo(files.history, walk.at), to);
-    const tried = `${to}.tried`;
-    copyWithLog(files, to, tried);
-    // The log holds what came after the history, page by page, so that it may also begin before its end.
-    recoverLog(tried);
-    return isWholeFile(tried) ? null : 'its log is damaged too';
+    const walk = walkOf(files.history);
+    if (!walk) return 'it has no history';
+    const historyEnd = `${to}.end`;
+    await materialise(wayTo(files.history, walk.at), historyEnd);
+    const written = readWrittenLog(files.wal);
+    const times = readCommitTimes(files.history);
+    copyWithLog(files, historyEnd, to);
+    const found = acceptedFrames(to);
+    const missing = whatMayBeMissing(written, { found: found ?? 0, times, walked: walk.log });
+    const header = written?.header ?? null;
+    const stored = walk.log && walk.log.salt === header?.salt ? walk.log.last : 0;
+    // Less of a log than the history has of it would bring older pages back. More of it begins before the history's end.
+    if (header === null || found === null || found < stored)
+      return { staged: historyEnd, historyEnd, missing, seq: walk.at.seq, log: null };
+    const more = written?.commits.filter((frame) => frame > stored && frame <= found).length ?? 0;
+    const log = { salt: header.salt, frames: found };
+    return { staged: to, historyEnd, missing, seq: walk.at.seq + more, log };
   } catch (error) {
     if (error instanceof Fault) return error.message;
-    if ((error as { errcode?: unknown }).errcode !== undefined) return 'its log is damaged too';
     throw error;
   }
 }
 
-async function fromArchive(archive: Archive, files: UnitFiles, work: string): Promise<boolean> {
-  const names = await namesIn(archive, files);
-  if (names.length === 0) return false;
-  return fetchUnit({
-    archive,
-    files: unitFiles(work, files.kind, files.key),
-    names,
-    openArchive: (sealed) => sealed,
-  });
+/** Moves the log into the copy. Returns the number of frames that SQLite accepts; null where the result is not whole. */
+function acceptedFrames(copy: string): number | null {
+  try {
+    const found = recoverLog(copy);
+    return isWholeFile(copy) ? found : null;
+  } catch (error) {
+    if ((error as { errcode?: unknown }).errcode === undefined) throw error;
+    return null;
+  }
+}
+
+/** Walks from the newest base to the end of the history; null: it has no base. */
+function walkOf(history: string): Walk | null {
+  const { bases, segments } = listHistory(history);
+  const newest = bases.at(-1);
+  if (!newest) return null;
+  const base = readBase(newest);
+  const walk = makeWalk(base);
+  for (const { path, lastPart } of segments) {
+    if (lastPart <= base.afterPart) continue;
+    for (const part of readPartHeaders(path)) if (part.header.n > base.afterPart) walk.step(part);
+  }
+  return walk;
+}
+
+/** Whether the archive is this directory's and has later commits, as when a log was cut between two of them. */
+async function goesFurther(
+  { archive, dataDirectory }: RecoverOptions,
+  files: UnitFiles,
+  { seq, log }: LocalState,
+): Promise<boolean> {
+  if (!archive) return false;
+  try {
+    await requireOwner(archive, dataDirectory);
+    return (await namesIn(archive, files)).some((name) => {
+      const tail = parseTailName(name);
+      if (tail) return tail.salt === log?.salt ? tail.last > log.frames : tail.afterSeq > seq;
+      return Number(/^history\/(?:base-|seg-\d+-\d+-)(\d{12})\./.exec(name)?.[1] ?? 0) > seq;
+    });
+  } catch {
+    // Nothing is known to be missing, so that the archive is not needed.
+    return false;
+  }
+}
+
+interface ArchivedState {
+  readonly files: UnitFiles;
+  /** The number of its last commit; 0 for a unit without history. */
+  readonly seq: number;
+}
+
+/** Fetches the archived state; null: there is none, or there is a state here and the archive's cannot be used. */
+async function fromArchive(
+  { archive, dataDirectory, kind, key }: RecoverOptions,
+  files: UnitFiles,
+  { work, local }: { readonly work: string; readonly local: LocalState | string },
+): Promise<ArchivedState | null> {
+  const names = archive ? await namesIn(archive, files) : [];
+  if (!archive || names.length === 0) return null;
+  const archived = unitFiles(work, kind, key);
+  try {
+    await requireOwner(archive, dataDirectory);
+    const isThere = await fetchUnit({ archive, files: archived, names, openArchive: (sealed) => sealed });
+    return isThere ? { files: archived, seq: walkOf(archived.history)?.at.seq ?? 0 } : null;
+  } catch (error) {
+    const isUseless =
+      error instanceof Fault || (error instanceof PlatformError && error.reason === 'archive_not_ours');
+    if (isUseless && typeof local !== 'string') return null;
+    throw error;
+  }
 }
 
 async function namesIn(archive: Archive, files: UnitFiles): Promise<readonly string[]> {
@@ -136,20 +233,35 @@ function place({ nowMs }: RecoverOptions, files: UnitFiles, staged: string): str
   return aside;
 }
 
-/** The same with the archived history, which leads to the archived state; the database comes last. */
-function placeArchived({ nowMs }: RecoverOptions, files: UnitFiles, archived: UnitFiles): string | null {
+interface Anew {
+  readonly work: string;
+  readonly swaps: Swaps;
+  readonly staged: string;
+  /** Its history takes the place of the unit's own. */
+  readonly archived?: ArchivedState;
+}
+
+/**
+ * Puts a state in the place of the damaged database that may lack commits. It begins a new base, with a number beyond
+ * all that the missing commits may have had: neither their numbers nor their frames in the archive count for new ones.
+ */
+async function placeAnew({ nowMs }: RecoverOptions, files: UnitFiles, anew: Anew): Promise<string | null> {
+  const { work, swaps, staged, archived } = anew;
   const aside = asidePath(files, nowMs);
   const wasThere = existsSync(files.database);
-  for (const [from, to] of [
-    [files.wal, `${aside}-wal`],
-    [files.history, `${aside}-history`],
-  ] as const)
-    if (existsSync(from)) renameSync(from, to);
-  if (wasThere) linkSync(files.database, aside);
-  rmSync(files.shm, { force: true });
-  if (existsSync(archived.history)) renameSync(archived.history, files.history);
-  renameSync(archived.database, files.database);
-  syncDirectory(dirname(files.database));
+  const own = loadHistory(files, true);
+  const copy = await compressDatabase(staged, join(work, 'base'));
+  if (archived && existsSync(files.history)) renameSync(files.history, `${aside}-history`);
+  if (archived && existsSync(archived.files.history)) renameSync(archived.files.history, files.history);
+  const { last, seqMax, part } = loadHistory(files, true);
+  const commit = {
+    seq: Math.max(Math.floor(nowMs / 10), own.seqMax + 1, seqMax + 1),
+    check: randomBytes(8).toString('hex'),
+    atMs: Math.max(nowMs, own.last?.atMs ?? 0, last?.atMs ?? 0),
+  };
+  const afterPart = Math.max(Math.floor(nowMs / 60_000), own.part, part);
+  const description = { commit, reason: 'restore', afterPart } as const;
+  swaps.replace(files, { path: staged, aside, base: last === null ? null : { copy, description } });
   return wasThere ? aside : null;
 }
 

@@ -1,10 +1,12 @@
 /** One damaged database comes back from its own history and log, or from the archive, while no engine runs. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { type RecoverOptions, recoverUnit } from '../src/index.ts';
-import { breakableArchive, openFixture } from './archive-fixture.ts';
-import { copyOf, currentOf, openHistory } from './history-fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { appendCommitTimes } from '../src/history/commit-times.ts';
+import { readWrittenLog } from '../src/history/written-log.ts';
+import { type RecoverOptions, recoverUnit, restoreDataDirectory } from '../src/index.ts';
+import { breakableArchive, openFixture, openPlain, restored } from './archive-fixture.ts';
+import { copyOf, currentOf, newPlace, openHistory } from './history-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 
 const NOW_MS = Date.parse('2026-11-24T08:00:00Z');
@@ -34,7 +36,7 @@ test.each(['a kill', 'an orderly stop'])(
     const path = damage(place);
     const aside = `${path}.damaged-20261124T080000Z`;
     const bytes = readFileSync(path);
-    expect(await recoverIn(place)).toEqual({ from: 'history', aside });
+    expect(await recoverIn(place)).toEqual({ from: 'history', missing: null, aside });
     expect(readFileSync(aside).equals(bytes)).toBe(true);
     const again = openHistory(place);
     expect(await again.unit.contents()).toBe(contents);
@@ -54,7 +56,7 @@ test('a database that was deleted comes back too, and one that is whole is left 
   const { dataDirectory } = fixture;
   await expect(recoverIn(dataDirectory)).rejects.toMatchObject({ code: 'conflict', reason: 'unit_is_whole' });
   rmSync(pathOf(dataDirectory));
-  expect(await recoverIn(dataDirectory)).toEqual({ from: 'history', aside: null });
+  expect(await recoverIn(dataDirectory)).toEqual({ from: 'history', missing: null, aside: null });
   expect(await openHistory(dataDirectory).unit.contents()).toBe(contents);
 });
 
@@ -85,4 +87,96 @@ test('an unknown database, and a data directory in use, are refused', async () =
   await expect(recoverIn(dataDirectory)).rejects.toMatchObject({ reason: 'data_directory_in_use' });
   await engine.close();
   await expect(recoverIn(dataDirectory, { key: 'b' })).rejects.toMatchObject({ reason: 'unknown_unit' });
+});
+
+const flip = (path: string, at: number): void => {
+  const bytes = readFileSync(path);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+};
+
+/** Frames of earlier logs follow. */
+const endOf = (wal: string): number => 32 + 4_120 * (readWrittenLog(wal)?.last ?? 0);
+
+/** As the engine does a few times a second. */
+function noteTime(wal: string): void {
+  const { header, last = 0 } = readWrittenLog(wal) ?? {};
+  const history = wal.replace('.sqlite-wal', '.history');
+  appendCommitTimes(history, header?.salt ?? '', [{ frame: last, atMs: NOW_MS }]);
+}
+
+const spoilers: readonly (readonly [string, (wal: string) => void])[] = [
+  ['is gone', (wal) => rmSync(wal)],
+  ['is empty', (wal) => truncateSync(wal)],
+  ['is cut', (wal) => truncateSync(wal, endOf(wal) - 100)],
+  [
+    'is cut between two frames',
+    (wal) => {
+      noteTime(wal);
+      truncateSync(wal, 32 + 4_120 * 2);
+    },
+  ],
+  ['has a flipped bit', (wal) => flip(wal, endOf(wal) - 10)],
+  ['has a flipped bit in the salt of its last frame', (wal) => flip(wal, endOf(wal) - 4_120 + 9)],
+  ['has a flipped bit in its header', (wal) => flip(wal, 17)],
+];
+
+/** A killed unit with commits in the log alone, and its archive. */
+async function killedWithArchive() {
+  const archive = breakableArchive();
+  const { engine, dataDirectory } = openFixture(archive);
+  const unit = engine.unit(historyUnit, 'a', { create: true });
+  // The log holds a few pages alone, so that it does not make up for the damage by itself.
+  await unit.add({ note: 'n', rows: 30, bytes: 2_000 });
+  await engine.sweepHistory(historyUnit, 'a');
+  for (let each = 0; each < 6; each++) await unit.add({ note: `n${each}` });
+  await engine.flushArchive();
+  for (let each = 0; each < 6; each++) await unit.add({ note: `m${each}` });
+  await engine.flushArchive();
+  return { archive, unit, place: copyOf(dataDirectory), contents: await unit.contents() };
+}
+
+describe.each(spoilers)('a log that %s', (_how, spoil) => {
+  test('is told, and new commits reach the archive', async () => {
+    const { archive, unit, contents, place } = await killedWithArchive();
+    await unit.add({ note: 'not archived' });
+    const wal = `${damage(place)}-wal`;
+    spoil(wal);
+    // Here the archive is left aside, as when the settings name none.
+    expect(await recoverIn(place)).toMatchObject({ from: 'history', missing: expect.any(String) });
+    const { engine } = openFixture(archive, place);
+    const again = engine.unit(historyUnit, 'a');
+    expect(contents.startsWith(await again.contents())).toBe(true);
+    await again.add({ note: 'after' });
+    await engine.flushArchive();
+    const back = openPlain(await restored(archive)).unit(historyUnit, 'a');
+    expect(await back.contents()).toBe(await again.contents());
+  });
+
+  test('gives way to the archive, which goes further', async () => {
+    const { archive, contents, place } = await killedWithArchive();
+    spoil(`${damage(place)}-wal`);
+    // The names in the archive suffice.
+    rmSync(join(place, 'scope-history', 'a.history', 'times'), { force: true });
+    expect(await recoverIn(place, { archive })).toMatchObject({ from: 'archive' });
+    const { engine } = openFixture(archive, place);
+    const again = engine.unit(historyUnit, 'a');
+    expect(await again.contents()).toBe(contents);
+    await again.add({ note: 'after' });
+    await engine.flushArchive();
+    const back = openPlain(await restored(archive)).unit(historyUnit, 'a');
+    expect(await back.contents()).toBe(await again.contents());
+  });
+});
+
+test('an archive that another directory continued is not taken', async () => {
+  const { archive, place } = await killedWithArchive();
+  const heir = join(newPlace(), 'heir');
+  await restoreDataDirectory({ archive, into: heir });
+  const path = damage(place);
+  spoilers[0]?.[1](`${path}-wal`);
+  expect(await recoverIn(copyOf(place), { archive })).toMatchObject({ from: 'history' });
+  rmSync(join(place, 'scope-history', 'a.history'), { recursive: true });
+  await expect(recoverIn(place, { archive })).rejects.toMatchObject({ reason: 'archive_not_ours' });
+  expect(existsSync(path)).toBe(true);
 });

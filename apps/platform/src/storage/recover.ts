@@ -48,10 +48,10 @@ export async function recover(
       `Name one database, as the log does: ${RECOVER_USAGE}, such as npm start -- recover identity/tnt_….`,
     );
   const options = { dataDirectory, kind, key, nowMs: Date.now(), archive: archive && openArchive(archive) };
-  const { from, aside } = await recoverUnit(options);
+  const { from, missing, aside } = await recoverUnit(options);
   return [
     from === 'history'
-      ? `Recovered ${unit} from its own history: nothing is lost.`
+      ? `Recovered ${unit} from its own history: ${missing === null ? 'nothing is lost.' : `what was stored in the last moments may be lost, because ${missing}.`}`
       : `Recovered ${unit} from ${archive && nameOfArchive(archive)}, as it had arrived there: what was stored after that is lost.`,
     ...(aside === null ? [] : [`The damaged file is now ${aside}. Delete it when everything is in order.`]),
   ];

@@ -37,12 +37,28 @@ export function makeOwnership(archive: Archive, dataDirectory: string, newId: ()
       if (found === null) {
         for await (const _unit of archive.list(UNITS)) throw notOurs(WITHOUT_OWNER);
       } else if (idOf(found) !== id) throw notOurs(ANOTHER);
-      else if (found !== id && !termsOf(dataDirectory).some((term) => found === `${id}.${term}`))
-        throw notOurs(OLDER);
+      else requireKnownTerm(found, dataDirectory);
       await archive.tidy?.();
       claimed = await takeTerm(archive, dataDirectory, { newId, found });
     },
   };
+}
+
+/**
+ * Requires that a directory on which no engine runs was the last one to continue an archive. Changes nothing.
+ * @throws PlatformError `conflict`, reason `archive_not_ours`.
+ */
+export async function requireOwner(archive: Archive, dataDirectory: string): Promise<void> {
+  const found = await ownerOf(archive);
+  if (found === null) throw notOurs(WITHOUT_OWNER);
+  const path = join(archiveDirectory(dataDirectory), 'id');
+  if (!existsSync(path) || idOf(found) !== readFileSync(path, 'utf8')) throw notOurs(ANOTHER);
+  requireKnownTerm(found, dataDirectory);
+}
+
+function requireKnownTerm(found: string, dataDirectory: string): void {
+  const id = idOf(found);
+  if (found !== id && !termsOf(dataDirectory).some((term) => found === `${id}.${term}`)) throw notOurs(OLDER);
 }
 
 /** Takes an archive for this directory, whatever its owner. */

@@ -15,6 +15,8 @@ export interface KnownTimes {
   of(salt: string): readonly CommitTime[];
   /** The note of the closed database file; null when it was not closed in order. */
   readonly closed: string | null;
+  /** Whether nothing is noted after the closing. */
+  readonly endsClosed: boolean;
 }
 
 const CLOSED = 'closed';
@@ -23,16 +25,18 @@ const CLOSED = 'closed';
 export function readCommitTimes(history: string): KnownTimes {
   const times = new Map<string, CommitTime[]>();
   let closed: string | null = null;
+  let endsClosed = false;
   for (const line of linesOf(timesPath(history))) {
     const [salt = '', frame, atMs] = line.split(' ');
-    if (salt === CLOSED) closed = line;
+    endsClosed = salt === CLOSED;
+    if (endsClosed) closed = line;
     else {
       const known = times.get(salt) ?? [];
       known.push({ frame: Number(frame), atMs: Number(atMs) });
       times.set(salt, known);
     }
   }
-  return { of: (salt) => times.get(salt) ?? [], closed };
+  return { of: (salt) => times.get(salt) ?? [], closed, endsClosed };
 }
 
 export function appendCommitTimes(history: string, salt: string, times: readonly CommitTime[]): void {
