@@ -69,6 +69,16 @@ describe('a database that is gone', () => {
     },
   );
 
+  test('of a unit without history ends the wait for the archive', async () => {
+    const { archive, dataDirectory } = await archivedFixture();
+    const { engine } = openFixture(archive, dataDirectory);
+    await engine.unit(vaultUnit, 'v').put({ value: 'another key' });
+    const before = archive.objects.get('units/vault/v/present');
+    rmSync(join(dataDirectory, 'vault', 'v.sqlite'));
+    await engine.archived(vaultUnit, 'v');
+    expect(archive.objects.get('units/vault/v/present')).toBe(before);
+  });
+
   test('of a unit without history is not made anew either', async () => {
     const { archive, dataDirectory } = await archivedFixture();
     const before = archive.objects.get('units/vault/v/present');
@@ -151,6 +161,23 @@ describe('a copy of a data directory', () => {
     await expect(first.engine.flushArchive()).rejects.toMatchObject({ reason: 'archive_not_ours' });
     expect(await first.engine.ownsArchive()).toBe(false);
     expect(await contentsIn(archive)).toBe(contents);
+  });
+
+  test('is noticed although the clock of the first one was set back', async () => {
+    let nowMs = 1_800_000_000_000;
+    const { archive, dataDirectory } = await archivedFixture();
+    const moved = join(newDirectory(), 'data');
+    cpSync(dataDirectory, moved, { recursive: true, preserveTimestamps: true });
+    const first = openFixture(archive, dataDirectory, { now: () => nowMs });
+    await first.engine.unit(historyUnit, 'a').add({ note: 'first' });
+    await first.engine.flushArchive();
+    cpSync(join(dataDirectory, '.archive'), join(moved, '.archive'), { recursive: true });
+    const second = openFixture(archive, moved);
+    await second.engine.unit(historyUnit, 'a').add({ note: 'second' });
+    await second.engine.flushArchive();
+    nowMs -= 3_600_000;
+    await first.engine.unit(historyUnit, 'a').add({ note: 'first again' });
+    await expect(first.engine.flushArchive()).rejects.toMatchObject({ reason: 'archive_not_ours' });
   });
 
   test('of which a start was killed while it took the archive goes on', async () => {

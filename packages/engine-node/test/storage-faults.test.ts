@@ -123,6 +123,18 @@ test('damage that a call meets in an open unit is 503 with the file for the oper
   expect(engine.storageStatus().unreadable).toMatchObject([{ kind: 'ledger', key: 'a' }]);
 });
 
+test('a damaged unit that is removed is unreadable no more', async () => {
+  const first = open();
+  await first.engine.unit(ledgerUnit, 'a', create).add();
+  await first.engine.close();
+  writeFileSync(join(first.dataDirectory, 'ledger', 'a.sqlite'), 'no database');
+  const { engine } = open(first.dataDirectory);
+  await expect(engine.unit(ledgerUnit, 'a').ids()).rejects.toMatchObject({ reason: 'unit_unreadable' });
+  expect(engine.storageStatus().unreadable).toHaveLength(1);
+  await engine.tools(ledgerUnit, 'a').remove();
+  expect(engine.storageStatus().unreadable).toEqual([]);
+});
+
 test('a derived unit that is damaged is put aside under the time and made anew, and its callers notice nothing', async () => {
   const first = open();
   await first.engine.unit(marksUnit, 'main', create).add({ name: 'one' });

@@ -136,6 +136,7 @@ export async function removeUnit(unit: UnitAccess): Promise<void> {
     parts.onRemove(files);
     if ([files.database, files.history, files.snapshots].some((path) => existsSync(path)))
       parts.swaps.remove(files);
+    parts.storage.removed(files);
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * What was written to a log at rest, whether SQLite accepts it or not (SQLite, "WAL-mode File Format"): compared with
+ * The frames that were written to a log at rest, whether SQLite accepts it or not (SQLite, "WAL-mode File Format"): compared with
  * what SQLite accepts, and with what was noted of it, this shows that a log is damaged or cut.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';

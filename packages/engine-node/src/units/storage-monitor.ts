@@ -106,7 +106,7 @@ export class StorageMonitor {
   }
 
   /** A unit stored something. Called after a commit while something is {@link failing}. */
-  wrote({ database }: UnitFiles): void {
+  wrote({ database }: Pick<UnitFiles, 'database'>): void {
     this.failing.delete(database);
     if (this.failing.size === 0) this.#fault = null;
   }
@@ -136,6 +136,12 @@ export class StorageMonitor {
   opened({ database }: UnitFiles): void {
     const known = this.#unreadable.get(database);
     if (known && known.inode !== inodeOf(database)) this.#unreadable.delete(database);
+  }
+
+  /** A unit was removed: nothing of it is left to read or to write. */
+  removed({ database }: UnitFiles): void {
+    this.#unreadable.delete(database);
+    this.wrote({ database });
   }
 
   #faultOf(error: unknown): StorageFault | null {
