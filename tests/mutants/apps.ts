@@ -71,6 +71,27 @@ export const APPS: readonly Mutant[] = [
     killer: inNode(`${src}/network/activity.test.ts`, 'of one scope, and of one tenant, are limited'),
   },
   {
+    id: 'app-full-storage-locks-out',
+    requirement: null,
+    claim: 'Where the storage is used up, no person signs in and no access is taken away.',
+    file: `${src}/network/activity.ts`,
+    find: ' && !NEVER_FULL.test(path)',
+    replace: '',
+    killer: inNode(`${src}/network/activity.test.ts`, 'access is taken away by it, or room is made'),
+  },
+  {
+    id: 'app-address-judged-by-another-tenant',
+    requirement: null,
+    claim: 'Requests to one tenant use up what an address may ask of another.',
+    file: `${src}/network/activity.ts`,
+    find: 'if (isOver(counts.address, `${tenant} ${address}`, limits.requests.address))',
+    replace: 'if (isOver(counts.address, address, limits.requests.address))',
+    killer: inNode(
+      `${src}/network/activity.test.ts`,
+      'of one address at one tenant are not judged by the limits of another',
+    ),
+  },
+  {
     id: 'app-https-sent-in-a-circle',
     requirement: null,
     claim: 'A browser behind a proxy that is not trusted is redirected from https to https.',

@@ -35,8 +35,8 @@ function setUp(limits: Limits = SMALL) {
       return [status, reason, headers?.['retry-after']];
     }
   };
-  const ask = (ref = ACME, address: string | null = null, method = 'GET') =>
-    outcome(() => gate.admit(ref, method, address));
+  const ask = (ref = ACME, address: string | null = null, method = 'GET', path = '/api/orders') =>
+    outcome(() => gate.admit(ref, { method, path }, address));
   const times = (count: number, ...parts: Parameters<typeof ask>) =>
     Array.from({ length: count }, () => ask(...parts));
   return { gate, clock, known, hits, ask, times, outcome, asked: () => asked };
@@ -49,7 +49,19 @@ describe('requests', () => {
     const { times, ask } = setUp();
     expect(times(4, ACME, '192.0.2.1')).toEqual(['in', 'in', 'in', REFUSED]);
     expect(ask(ACME, '192.0.2.2')).toBe('in');
-    expect(ask(PIPES, '192.0.2.1')).toEqual(REFUSED);
+    expect(ask(ACME_TWO, '192.0.2.1')).toEqual(REFUSED);
+  });
+
+  test('of one address at one tenant are not judged by the limits of another', () => {
+    const { times, hits } = setUp();
+    const over = times(400, ACME, '192.0.2.1');
+    expect(over.at(-1)).toEqual(REFUSED);
+    expect(times(4, PIPES, '192.0.2.1')).toEqual(['in', 'in', 'in', REFUSED]);
+    times(400, PIPES, '192.0.2.1');
+    expect(hits.map(({ tenant, address }) => [tenant, address])).toEqual([
+      ['tnt_acme', '192.0.2.1'],
+      ['tnt_pipes', '192.0.2.1'],
+    ]);
   });
 
   test('of one scope, and of one tenant, are limited, and no other tenant waits', () => {
@@ -106,6 +118,31 @@ test('where the storage is used up, writing is refused; reading and removing go 
   for (const method of ['GET', 'HEAD', 'DELETE']) expect(ask(ACME, null, method)).toBe('in');
 });
 
+test.each([
+  '/api/auth/password',
+  '/api/auth/backchannel-logout',
+  '/api/sessions/end-all',
+  '/api/members/prn_1/remove',
+  '/api/members/prn_1/role',
+  '/api/invites/prn_1/revoke',
+  '/api/accept-invite',
+  '/api/claim',
+  '/api/orders/ord_1/attachments/att_1/remove',
+  '/api/customers/cus_1/erase',
+])('where the storage is used up, POST %s goes on: access is taken away by it, or room is made', (path) => {
+  const { known, ask } = setUp(LIMITS_DEFAULT);
+  for (known.full of ['bytes', 'attachments'] as const) expect(ask(ACME, null, 'POST', path)).toBe('in');
+});
+
+test.each(['/api/authors', '/api/orders/ord_1/attachments', '/api/removed', '/x/api/auth', '/mcp'])(
+  'where the storage is used up, POST %s is refused',
+  (path) => {
+    const { known, ask } = setUp(LIMITS_DEFAULT);
+    known.full = 'attachments';
+    expect(ask(ACME, null, 'POST', path)).toEqual([429, 'too_many_attachments', '600']);
+  },
+);
+
 describe('event streams', () => {
   const stream = () => {
     let isCancelled = false;
@@ -132,6 +169,8 @@ describe('event streams', () => {
     expect(refused.isCancelled()).toBe(true);
     await first.body?.cancel();
     const again = open('192.0.2.1');
+    // Its place at another tenant is another one.
+    expect(outcome(() => gate.hold(PIPES, '192.0.2.1', stream().response))).toBe('in');
     open('192.0.2.2');
     expect(outcome(() => open('192.0.2.3'))).toEqual([429, 'too_many_streams', '60']);
     expect(new TextDecoder().decode((await again.body?.getReader().read())?.value)).toBe('data: 1\n\n');

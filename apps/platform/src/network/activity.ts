@@ -17,6 +17,13 @@ export interface Use extends TenantScope {
 /** Methods that only read call no model that a tenant is charged for. */
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/**
+ * Writes that a full storage does not refuse: people come in and access is taken away (sign-in, sessions, members,
+ * invites), and room is made.
+ */
+const NEVER_FULL =
+  /^\/api\/(?:auth|sessions|members|invites|accept-invite|claim|owner)(?:\/|$)|\/(?:remove|erase|revoke|delete)\/?$/;
+
 /** The activity in the scopes of this process. Each call of an application passes here, so that this only counts. */
 export class ScopeActivity {
   /** A scope never changes its tenant, so that no entry becomes stale. */
@@ -71,8 +78,15 @@ export interface ServedScope extends TenantScope {
   readonly vertical: string;
 }
 
+/** The part of a request that the gate judges. */
+export interface Call {
+  readonly method: string;
+  /** The path of its URL. */
+  readonly path: string;
+}
+
 const MINUTE_MS = 60_000;
-/** The addresses of one minute, at some hundred bytes each; beyond, their counts begin anew. */
+/** The addresses of one minute, each once per tenant, at some hundred bytes; beyond, their counts begin anew. */
 const ADDRESSES_MAX = 20_000;
 /** The scopes whose limits are remembered. */
 const SCOPES_MAX = 10_000;
@@ -106,7 +120,8 @@ export interface RequestGateOptions {
 }
 
 /**
- * Admits requests to applications. Each request costs three counters. It never sees a request of the public surface
+ * Admits requests to applications. Each request costs three counters. An address has its limits once at each tenant, so
+ * that what it does at one tenant is not judged by another's plan. It never sees a request of the public surface
  * (spec 4.6, 8).
  */
 export class RequestGate {
@@ -126,7 +141,7 @@ export class RequestGate {
   }
 
   /** Counts a request. @throws PlatformError `rate_limited`, with `Retry-After`. */
-  admit(served: ServedScope, method: string, clientAddress: string | null): void {
+  admit(served: ServedScope, { method, path }: Call, clientAddress: string | null): void {
     const nowMs = this.#options.now();
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#minute) {
@@ -134,7 +149,6 @@ export class RequestGate {
       this.#counts = newCounts();
       this.#refused = new Map();
     }
-    const isWrite = !READS.has(method);
     const { tenant, scope } = served;
     const ref = { tenant, scope };
     const { limits, full } = this.#limitsOf(served, nowMs);
@@ -143,15 +157,14 @@ export class RequestGate {
     const counts = this.#counts;
     if (address !== null) {
       if (counts.address.size > ADDRESSES_MAX) counts.address.clear();
-      if (isOver(counts.address, address, limits.requests.address))
+      if (isOver(counts.address, `${tenant} ${address}`, limits.requests.address))
         throw this.#refuse({ ...ref, of: 'address', what: 'requests', address }, leftMs);
     }
     if (isOver(counts.scope, scope, limits.requests.scope))
       throw this.#refuse({ ...ref, of: 'scope', what: 'requests', address: null }, leftMs);
     if (isOver(counts.tenant, tenant, limits.requests.tenant))
       throw this.#refuse({ ...ref, of: 'tenant', what: 'requests', address: null }, leftMs);
-    // Storage that is used up can be freed.
-    if (full !== null && isWrite && method !== 'DELETE')
+    if (full !== null && isAdding({ method, path }))
       throw this.#refuse({ ...ref, of: 'tenant', what: full, address: null }, FULL_RETRY_MS);
   }
 
@@ -162,16 +175,20 @@ export class RequestGate {
     const { tenant, scope } = served;
     const ref = { tenant, scope };
     const { limits } = this.#limitsOf(served, this.#options.now());
+    const address = addressOf(clientAddress);
     const counted = [
-      ['address', addressOf(clientAddress)],
-      ['scope', ref.scope],
-      ['tenant', ref.tenant],
+      ['address', address === null ? null : `${tenant} ${address}`],
+      ['scope', scope],
+      ['tenant', tenant],
     ] as const;
     for (const [of, key] of counted) {
       const max = limits.streams[of];
       if (key === null || max === null || (this.#streams[of].get(key) ?? 0) < max) continue;
       response.body.cancel().catch(() => undefined);
-      throw this.#refuse({ ...ref, of, what: 'streams', address: of === 'address' ? key : null }, MINUTE_MS);
+      throw this.#refuse(
+        { ...ref, of, what: 'streams', address: of === 'address' ? address : null },
+        MINUTE_MS,
+      );
     }
     const change = (by: 1 | -1): void => {
       for (const [of, key] of counted) if (key !== null) add(this.#streams[of], key, by);
@@ -193,7 +210,7 @@ export class RequestGate {
   }
 
   #refuse(hit: LimitHit, retryMs: number): PlatformError {
-    const key = `${hit.of} ${hit.what} ${hit.address ?? (hit.of === 'scope' ? hit.scope : hit.tenant)}`;
+    const key = `${hit.of} ${hit.what} ${hit.of === 'scope' ? hit.scope : hit.tenant} ${hit.address}`;
     if (add(this.#refused, key, 1) === OFTEN) this.#options.onOften(hit);
     const detail = {
       requests: 'There are too many requests at the moment. Try again in a minute.',
@@ -227,6 +244,11 @@ function newCounts() {
 function addressOf(clientAddress: string | null): string | null {
   if (clientAddress === null || clientAddress.startsWith('127.') || clientAddress === '::1') return null;
   return clientAddress.includes(':') ? senderOf(clientAddress) : clientAddress;
+}
+
+/** Whether a call may store more than it removes. */
+function isAdding({ method, path }: Call): boolean {
+  return !READS.has(method) && method !== 'DELETE' && !NEVER_FULL.test(path);
 }
 
 /** Counts one, unless the count is at its limit: then it answers true. */

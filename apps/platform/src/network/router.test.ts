@@ -239,7 +239,7 @@ test('spec 4.6: no limit counts or refuses a request of the public surface, and 
   };
   const { ask, calls, served } = open(() => [route('acme.localhost')], {
     gate: {
-      admit: (_, method) => {
+      admit: (_, { method }) => {
         admitted.push(method);
         full();
       },

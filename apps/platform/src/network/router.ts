@@ -146,7 +146,7 @@ export function makeRouter(options: RouterOptions): Router {
         reason: 'vertical_not_running',
       });
     const gate = isBelow(application.publicPaths, url.pathname) ? null : options.gate;
-    gate?.admit(served, request.method, clientAddress);
+    gate?.admit(served, { method: request.method, path: url.pathname }, clientAddress);
     const startedAtMs = options.now();
     // An error that the application throws becomes a 500 further out.
     let status = 500;
