@@ -1,4 +1,5 @@
 /** The embedded engine. Start with `engine.ts`. */
+export type { ChangeOlder } from './archive/add-commit.ts';
 export type { Archive } from './archive/archive.ts';
 export { makeDirectoryArchive } from './archive/archive.ts';
 export {

@@ -5,8 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { PlatformError } from '@freehold/contracts';
 import { assertUnitKey } from '@freehold/store';
+import type { ChangeOlder } from './archive/add-commit.ts';
 import type { Archive } from './archive/archive.ts';
 import { fetchUnit } from './archive/fetch-unit.ts';
 import { partsOfKey, unitPrefix } from './archive/objects.ts';
@@ -23,6 +25,7 @@ import { Fault } from './lib/fault.ts';
 import { asidePath, type UnitFiles, unitFiles } from './lib/unit-files.ts';
 import { lockDirectory } from './lock.ts';
 import { compressDatabase } from './processes/capture.ts';
+import { syncClosed } from './processes/copied-file.ts';
 import { materialise } from './processes/materialise.ts';
 import { isWhole, openCopy, recoverLog } from './processes/settled-database.ts';
 import { openSwaps, type Swaps } from './units/swap.ts';
@@ -35,6 +38,8 @@ export interface RecoverOptions {
   readonly nowMs: number;
   /** The second source. Null: there is none. */
   readonly archive: Archive | null;
+  /** Changes a state that may lack commits. Default: no change. */
+  readonly changeOlder?: ChangeOlder;
 }
 
 export interface Recovered {
@@ -245,11 +250,18 @@ interface Anew {
  * Puts a state in the place of the damaged database that may lack commits. It begins a new base, with a number beyond
  * all that the missing commits may have had: neither their numbers nor their frames in the archive count for new ones.
  */
-async function placeAnew({ nowMs }: RecoverOptions, files: UnitFiles, anew: Anew): Promise<string | null> {
+async function placeAnew(
+  { nowMs, kind, changeOlder }: RecoverOptions,
+  files: UnitFiles,
+  anew: Anew,
+): Promise<string | null> {
   const { work, swaps, staged, archived } = anew;
   const aside = asidePath(files, nowMs);
   const wasThere = existsSync(files.database);
   const own = loadHistory(files, true);
+  const change = changeOlder?.(kind);
+  if (change) changeCopy(staged, change);
+  await syncClosed(staged);
   const copy = await compressDatabase(staged, join(work, 'base'));
   if (archived && existsSync(files.history)) renameSync(files.history, `${aside}-history`);
   if (archived && existsSync(archived.files.history)) renameSync(archived.files.history, files.history);
@@ -263,6 +275,15 @@ async function placeAnew({ nowMs }: RecoverOptions, files: UnitFiles, anew: Anew
   const description = { commit, reason: 'restore', afterPart } as const;
   swaps.replace(files, { path: staged, aside, base: last === null ? null : { copy, description } });
   return wasThere ? aside : null;
+}
+
+function changeCopy(path: string, change: (database: DatabaseSync) => void): void {
+  const database = openCopy(path);
+  try {
+    change(database);
+  } finally {
+    database.close();
+  }
 }
 
 function copyWithLog({ wal }: UnitFiles, database: string, to: string): void {

@@ -248,6 +248,30 @@ test('a directory that an earlier version archived goes on, and so does one that
   await expect(heir.engine.unit(vaultUnit, 'w', create).list()).resolves.toEqual([]);
 });
 
+test('a restore has what the old directory archived until the archive was taken from it', async () => {
+  const { engine, archive } = openFixture(breakableArchive());
+  const unit = engine.unit(historyUnit, 'a', create);
+  await unit.add({ note: 'one' });
+  await engine.unit(vaultUnit, 'v', create).put({ value: 'a key' });
+  await engine.flushArchive();
+  const put: typeof archive.put = async (key, bytes) => {
+    await unit.add({ note: 'two' });
+    await engine.unit(historyUnit, 'b', create).add({ note: 'new' });
+    await engine.unit(vaultUnit, 'v').put({ value: 'another key' });
+    await engine.flushArchive();
+    await archive.put(key, bytes);
+  };
+  const into = join(newDirectory(), 'data');
+  expect(await restoreDataDirectory({ archive: { ...archive, put }, into })).toEqual({
+    units: 3,
+    skipped: [],
+  });
+  const heir = openPlain(into);
+  expect(await heir.unit(historyUnit, 'a').contents()).toBe(await unit.contents());
+  expect(await heir.unit(historyUnit, 'b').count()).toBe(1);
+  expect(await heir.unit(vaultUnit, 'v').list()).toEqual(['a key', 'another key']);
+});
+
 test('a unit that a restore left out may be made anew, and replaces its damaged copy', async () => {
   const { archive } = await archivedFixture();
   const base = [...archive.objects.keys()].find((key) => /scope-history\/a\/history\/base/.test(key)) ?? '';

@@ -34,6 +34,7 @@ export type { PrunedBefore, PrunedPage } from './lib/pruned.ts';
 export type { CopiedMember, ScopePeople } from './members/members.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions } from './scope-host.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
+export { markForPendingErasures } from './sealing/erasures.ts';
 export type { Executor, ExecutorTools, Schedule, Subscription } from './vertical/listeners.ts';
 export { RETENTION_SETTING, type RetentionPolicy } from './vertical/retention.ts';
 export {

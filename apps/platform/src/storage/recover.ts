@@ -3,6 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { recoverUnit, UnreadableFile } from '@freehold/engine-node';
 import { nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
+import { changeOlderScope } from './older-scope.ts';
 
 export const RECOVER_USAGE = 'npm start -- recover KIND/KEY';
 
@@ -47,8 +48,14 @@ export async function recover(
     throw new SettingsError(
       `Name one database, as the log does: ${RECOVER_USAGE}, such as npm start -- recover identity/tnt_….`,
     );
-  const options = { dataDirectory, kind, key, nowMs: Date.now(), archive: archive && openArchive(archive) };
-  const { from, missing, aside } = await recoverUnit(options);
+  const { from, missing, aside } = await recoverUnit({
+    dataDirectory,
+    kind,
+    key,
+    nowMs: Date.now(),
+    archive: archive && openArchive(archive),
+    changeOlder: changeOlderScope,
+  });
   return [
     from === 'history'
       ? `Recovered ${unit} from its own history: ${missing === null ? 'nothing is lost.' : `what was stored in the last moments may be lost, because ${missing}.`}`

@@ -11,6 +11,7 @@ import type { BlobStore } from '@freehold/store';
 import { type ArchiveSettings, nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { restoreBlobs } from './blob-archive.ts';
+import { changeOlderScope } from './older-scope.ts';
 import { findMissing, type MissingItem } from './restore-check.ts';
 import { readKeys, sealKeyFile } from './seal-keys.ts';
 import { makeSecrets, writePrivately } from './secrets.ts';
@@ -63,12 +64,15 @@ export async function restore(
     into,
     skipDamaged,
     takesOver: !isCopy,
+    changeOlder: changeOlderScope,
     complete: async () => {
       // Earlier versions archived the marks of idle scopes, which are true of one moment.
       rmSync(join(into, 'rest'), { recursive: true, force: true });
       blobs = await restoreBlobs(archive, storeOf);
       await makeSecrets(into, generateIssuerKeys);
       if (keys !== null) writePrivately(sealKeyFile(into), `${keys.join('\n')}\n`);
+    },
+    check: async () => {
       missing = await findMissing(into, storeOf);
       const lines = missing.map(({ what, path }) => `${what}\t${path}\n`);
       if (lines.length > 0) writePrivately(join(into, MISSING), lines.join(''));

@@ -5,11 +5,13 @@ import { PlatformError } from '@freehold/contracts';
 import { makeDirectory, syncDirectory, writeDurably } from '../lib/durable-file.ts';
 import { Fault } from '../lib/fault.ts';
 import { unitFiles } from '../lib/unit-files.ts';
+import { removeFiles } from '../units/swap.ts';
+import { addCommit, type ChangeOlder } from './add-commit.ts';
 import type { Archive } from './archive.ts';
 import { fetchUnit } from './fetch-unit.ts';
 import { partsOfKey, UNITS } from './objects.ts';
 import { takeOwnership } from './ownership.ts';
-import type { SealArchive } from './ship-unit.ts';
+import { PRESENT, type SealArchive } from './ship-unit.ts';
 import { recordShipped } from './shipped-units.ts';
 
 export interface RestoreOptions {
@@ -22,8 +24,12 @@ export interface RestoreOptions {
   readonly skipDamaged?: boolean;
   /** False restores a copy: the archive stays with its owner. Default true. */
   readonly takesOver?: boolean;
+  /** Changes fetched units: they are older than what other units know of them. Default: no change. */
+  readonly changeOlder?: ChangeOlder;
   /** Adds to the directory what the archive has beside the units, before the directory counts as restored. */
   readonly complete?: () => Promise<void>;
+  /** Looks at what was restored, at the end: units may have been fetched again after `complete`. */
+  readonly check?: () => Promise<void>;
   /** Default: `crypto.randomUUID`. */
   readonly newId?: () => string;
 }
@@ -46,33 +52,54 @@ export async function restoreDataDirectory(options: RestoreOptions): Promise<Res
   const { archive, into, openArchive = (bytes) => bytes, skipDamaged = false } = options;
   const { newId = () => crypto.randomUUID() } = options;
   prepare(into);
-  const units = await listUnits(archive);
-  const waiting = [...units.values()];
-  const skipped: { kind: string; key: string; why: string }[] = [];
-  const lanes = Array.from({ length: CONCURRENCY }, async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { kind, key, names } = next;
-      const files = unitFiles(into, kind, key);
-      const why = await fetchUnit({ archive, files, names, openArchive }).then(
-        (isThere) => (isThere ? null : 'its first copy never arrived in the archive'),
-        (error: unknown) => reasonToSkip(error, skipDamaged),
-      );
-      if (why === null) continue;
-      skipped.push({ kind, key, why });
-      for (const path of [files.database, files.history, files.snapshots])
-        rmSync(path, { recursive: true, force: true });
-    }
-  });
-  const settled = await Promise.allSettled(lanes);
-  for (const each of settled) if (each.status === 'rejected') throw each.reason;
+  let units = await listUnits(archive);
+  const skipped = new Map<string, string>();
+  const fetchAll = async (wanted: Iterable<ArchivedUnit>): Promise<void> => {
+    const waiting = [...wanted];
+    const lanes = Array.from({ length: CONCURRENCY }, async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const { kind, key, names } = next;
+        const files = unitFiles(into, kind, key);
+        const why = await fetchUnit({ archive, files, names, openArchive }).then(
+          (isThere) => (isThere ? null : 'its first copy never arrived in the archive'),
+          (error: unknown) => reasonToSkip(error, skipDamaged),
+        );
+        const change = why === null && options.changeOlder?.(kind);
+        if (change) await addCommit(files, change);
+        if (why === null) continue;
+        skipped.set(nameOf(next), why);
+        removeFiles(files);
+      }
+    });
+    const settled = await Promise.allSettled(lanes);
+    for (const each of settled) if (each.status === 'rejected') throw each.reason;
+  };
+  await fetchAll(units.values());
   await options.complete?.();
-  const left = new Set(skipped.map(({ kind, key }) => `${kind}/${key}`));
-  const shipped = [...units].filter(([name]) => !left.has(name)).map(([, unit]) => unit);
-  recordShipped(into, { shipped, leftOut: skipped });
-  if (options.takesOver ?? true) await takeOwnership(archive, into, newId);
+  if (options.takesOver ?? true) {
+    await takeOwnership(archive, into, newId);
+    // The directory that owned the archive until now may have shipped more while this one was fetched.
+    const fetched = units;
+    units = await listUnits(archive);
+    const changed = [...fetched.values(), ...units.values()].filter(
+      (unit) => !isSame(fetched.get(nameOf(unit)), units.get(nameOf(unit))),
+    );
+    for (const unit of changed) {
+      removeFiles(unitFiles(into, unit.kind, unit.key));
+      skipped.delete(nameOf(unit));
+    }
+    await fetchAll(new Set(changed.flatMap((unit) => units.get(nameOf(unit)) ?? [])));
+  }
+  await options.check?.();
+  const leftOut = [...units].flatMap(([name, { kind, key }]) => {
+    const why = skipped.get(name);
+    return why === undefined ? [] : [{ kind, key, why }];
+  });
+  const shipped = [...units.values()].filter((unit) => !skipped.has(nameOf(unit)));
+  recordShipped(into, { shipped, leftOut });
   rmSync(unfinishedPath(into));
   syncDirectory(into);
-  return { units: units.size - skipped.length, skipped };
+  return { units: units.size - leftOut.length, skipped: leftOut };
 }
 
 /** @throws PlatformError `unavailable`, reason `data_directory_unfinished`, for a directory that is being restored. */
@@ -89,6 +116,16 @@ interface ArchivedUnit {
   readonly kind: string;
   readonly key: string;
   readonly names: string[];
+}
+
+function nameOf({ kind, key }: ArchivedUnit): string {
+  return `${kind}/${key}`;
+}
+
+/** Whether nothing was shipped in between. The name of a unit without history stays when its contents change. */
+function isSame(before: ArchivedUnit | undefined, after: ArchivedUnit | undefined): boolean {
+  if (!before || !after || after.names.includes(PRESENT)) return false;
+  return before.names.toSorted().join('\n') === after.names.toSorted().join('\n');
 }
 
 async function listUnits(archive: Archive): Promise<Map<string, ArchivedUnit>> {

@@ -35,7 +35,7 @@ export interface ScopeRow {
 }
 
 /** Marks a staged state. A look at the vault for an earlier mark does not remove this one. */
-export function markForPendingErasures(staged: SqlDatabase, mark: string): void {
+export function markForPendingErasures(staged: Pick<SqlDatabase, 'run'>, mark: string): void {
   staged.run('UPDATE _spine_scope SET latecomers = ?', mark);
 }
 
