@@ -1,4 +1,5 @@
 /** The operator is told of faults: a webhook hears of an admin log that was changed, once. */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { testAlerts } from '../../apps/platform/src/alerts/channels.ts';
 import { parseSettings } from '../../apps/platform/src/settings/settings.ts';
+import { Caller } from '../support/http.ts';
 import { newPlace } from '../support/platform.ts';
 import { openEmbeddedPlatform } from './embedded-platform.ts';
 
@@ -40,6 +42,14 @@ test('a webhook is told once of an admin log that was changed, also over a resta
   const open = async () =>
     (await openEmbeddedPlatform({ FREEHOLD_ALERT_WEBHOOK: webhook.url }, place)).platform;
   const first = await open();
+  using caller = new Caller();
+  const authorization = `Bearer ${readFileSync(first.tokenFile, 'utf8').trim()}`;
+  const tested = await caller.ask(`${first.apiOrigin}/alerts/test`, {
+    method: 'POST',
+    headers: { authorization },
+  });
+  expect(tested.json()).toEqual({ items: [{ channel: 'webhook', sent: true, detail: null }] });
+  expect(webhook.received).toMatchObject([{ kind: 'test' }]);
   await first.runJob('admin-log');
   await first.runJob('alerts');
   expect(webhook.received.filter(({ text }) => text.includes('admin_log'))).toEqual([]);

@@ -165,7 +165,7 @@ const bodies = (documented: Documented): fc.Arbitrary<string | Uint8Array<ArrayB
     { weight: 3, arbitrary: pairs(documented).map((fields) => encoded(fields)) },
     { weight: 3, arbitrary: hostileBodies },
     {
-      weight: documented.operationId.includes('mcp') || documented.operationId.includes('tools') ? 6 : 1,
+      weight: documented.operationId.includes('mcp') || documented.operationId.includes('tools') ? 12 : 1,
       arbitrary: messages,
     },
     { weight: 1, arbitrary: fc.constantFrom('x'.repeat(3_000_000), `[${'0,'.repeat(600_000)}0]`) },

@@ -1,5 +1,6 @@
 /** Every admin operation by name. Data only: a client imports it without the directory behind it. */
 
+import { alertsTest } from './alerts/operations.ts';
 import { accessLogList, adminLogList } from './audit/operations.ts';
 import { adminLogVerify } from './audit/verify.ts';
 import {
@@ -302,6 +303,7 @@ export const adminOperations = {
   'sweep-runs.list': sweepRunsList,
   'issues.list': issuesList,
   'issues.set-status': issuesSetStatus,
+  'alerts.test': alertsTest,
   'model-usage.list': modelUsageList,
   'meters.list': metersList,
   'staff.list': staffList,

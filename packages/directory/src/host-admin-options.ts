@@ -1,5 +1,6 @@
 /** The options of a host administration, from the platform's wiring. */
 import type { Engine, EngineTools, IncidentSink } from '@freehold/store';
+import type { AlertsTest } from './alerts/operations.ts';
 import type { LogAnchor } from './audit/anchor.ts';
 import type { BackupStore } from './backups/backup-store.ts';
 import type { Sleep } from './changes/effect-events.ts';
@@ -70,6 +71,8 @@ export interface HostAdminOptions {
   readonly egress?: EgressObserver;
   /** The store of measurements. Default: none, and the reads of observability are 501. */
   readonly telemetry?: Telemetry;
+  /** Sends a test of alerts. Default: none, and it is 501. */
+  readonly alertsTest?: AlertsTest;
   /** The providers that tenants can be connected to. Default: none. */
   readonly connections?: ConnectionsOptions;
 }

@@ -2,6 +2,7 @@
 
 export * from './access/actors.ts';
 export { mayCall, memberBehind, staffAccessOf } from './access/admission.ts';
+export type { AlertsTest, TestedChannel } from './alerts/operations.ts';
 export type { AccessInput } from './audit/access-log.ts';
 export type { LogAnchor } from './audit/anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';

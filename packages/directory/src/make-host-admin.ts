@@ -7,6 +7,7 @@ import type { AdminCall, AdminResult } from './access/actors.ts';
 import { admitCall } from './access/admission.ts';
 import { makeAuthenticate } from './access/callers.ts';
 import { adminOperations } from './admin-operations.ts';
+import { alertPerformers } from './alerts/operations.ts';
 import { makeIntentMaintenance } from './audit/open-intents.ts';
 import { verifyAdminLog } from './audit/verify.ts';
 import {
@@ -201,6 +202,7 @@ function performersFor(world: World, parts: Parts, options: HostAdminOptions) {
       parts.scopes.performers,
       registry.performers,
       parts.usage.performers,
+      alertPerformers(options.alertsTest),
       makeObservability({ ...world, telemetry: options.telemetry }),
       {
         'admin-log.verify': async () => found(await verifyAdminLog({ anchor: options.anchor, directory })),

@@ -6,7 +6,7 @@ import { directoryUnit, features } from './unit.ts';
 
 /** Operations that a vertical, a provider or the wiring answers: the unit has a method for a part of them at most. */
 const WIRING = [
-  ...['admin-log.verify', 'fleet-migrations.get', 'model-usage.list', 'owner-seat.get'],
+  ...['admin-log.verify', 'alerts.test', 'fleet-migrations.get', 'model-usage.list', 'owner-seat.get'],
   ...['bookmarks.list', 'migrations.get', 'scope-version.set', 'scopes.export', 'verticals.egress'],
   ...['connections.create', 'connections.rotate', 'connections.verify'],
   ...['cause.get', 'dead-letters.list', 'denials.list', 'denials.summary', 'effects.get', 'facets.get'],

@@ -1,4 +1,6 @@
 /** The ways to the operator: mail to each address, and a post to a web address. */
+
+import type { TestedChannel } from '@freehold/directory';
 import type { Mail } from '../applications/mail.ts';
 import { openMail } from '../applications/mail.ts';
 import { makeGuardedFetch } from '../network/guarded-fetch.ts';
@@ -70,6 +72,24 @@ export function platformName({ publicUrl, port }: Pick<Settings, 'publicUrl' | '
   return publicUrl?.hostname ?? `localhost:${port}`;
 }
 
+/** Sends a test on every channel, and returns what became of each. Never rejects. */
+export async function sendTest(
+  channels: readonly AlertChannel[],
+  platform: string,
+): Promise<readonly TestedChannel[]> {
+  const message = {
+    subject: `[${platform}] Test of alerts`,
+    text: `This is a test: alerts of the platform ${platform} arrive here.`,
+    body: { platform, kind: 'test', began: [], ended: [] },
+  };
+  return Promise.all(
+    channels.map(async ({ name, send }) => {
+      const failure = await send(message).then(() => null, sentenceOf);
+      return { channel: name, sent: failure === null, detail: failure };
+    }),
+  );
+}
+
 /**
  * Sends a message to every channel of the settings; the platform need not run. Returns the lines to show.
  * @throws SettingsError when the settings name no channel, or one fails.
@@ -84,21 +104,12 @@ export async function testAlerts(args: readonly string[], settings: Settings): P
     throw new SettingsError(
       'There is no place for alerts: set FREEHOLD_ALERT_MAIL or FREEHOLD_ALERT_WEBHOOK.',
     );
-  const platform = platformName(settings);
-  const message = {
-    subject: `[${platform}] Test of alerts`,
-    text: `This is a test: alerts of the platform ${platform} arrive here.`,
-    body: { platform, kind: 'test', began: [], ended: [] },
-  };
   try {
-    const results = await Promise.allSettled(channels.map((channel) => channel.send(message)));
-    const lines = results.map((result, i) => {
-      const name = channels[i]?.name;
-      return result.status === 'fulfilled'
-        ? `Sent by ${name}.`
-        : `Not sent by ${name}: ${sentenceOf(result.reason)}`;
-    });
-    if (results.some(({ status }) => status === 'rejected')) throw new SettingsError(lines.join('\n'));
+    const tested = await sendTest(channels, platformName(settings));
+    const lines = tested.map(({ channel, detail }) =>
+      detail === null ? `Sent by ${channel}.` : `Not sent by ${channel}: ${detail}`,
+    );
+    if (tested.some(({ sent }) => !sent)) throw new SettingsError(lines.join('\n'));
     return lines;
   } finally {
     mail.close();

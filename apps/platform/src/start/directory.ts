@@ -8,6 +8,7 @@ import {
   makeHostAdmin,
   type VerticalGateway,
 } from '@freehold/directory';
+import { openChannels, platformName, sendTest } from '../alerts/channels.ts';
 import { staffOptions } from '../applications/staff.ts';
 import {
   type CoLocatedVertical,
@@ -109,6 +110,7 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
       forgetCopies: (tenant) => forgetInCopies(settings.dataDirectory, tenant),
       identityUnits: () => [...verticals.values()].map(({ units }) => units.identity),
     }),
+    alertsTest: () => sendTest(openChannels(settings.alerts, core.mail.mailer), platformName(settings)),
     modelMarginBasisPoints: settings.modelMarginBasisPoints,
     connections: {
       providers,

@@ -46,6 +46,7 @@ export const ADMIN_NOUNS: Readonly<Record<string, string>> = {
   'ops-failures': 'Operations of the platform that failed',
   'sweep-runs': 'Outcomes of the platform’s sweeps and scheduled jobs',
   issues: 'Incidents, grouped by cause',
+  alerts: 'Messages to the operator that a fault began or ended',
   'model-usage': 'Calls of models, and their cost',
   meters: 'Usage that is counted for billing',
   staff: 'People who run the platform, and their roles',

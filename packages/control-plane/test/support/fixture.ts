@@ -85,6 +85,7 @@ export async function openFixture(onEnd?: (close: () => Promise<void>) => void):
     runtime: makeRuntimeDouble(),
     egress: quietEgress,
     telemetry: chattyTelemetry,
+    alertsTest: async () => [{ channel: 'mail', sent: true, detail: null }],
     connections: makeKeyProvider().options,
     hostnames: makeHostnameWorld().probes,
   };

@@ -56,6 +56,7 @@ async function openFixture(
     runtime: makeRuntimeDouble(),
     egress: quietEgress,
     telemetry: chattyTelemetry,
+    alertsTest: async () => [{ channel: 'mail', sent: true, detail: null }],
     connections: makeKeyProvider().options,
     hostnames: makeHostnameWorld().probes,
   };
@@ -326,6 +327,7 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
   'ops-failures.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'sweep-runs.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'issues.list': () => ({}),
+  'alerts.test': () => ({}),
   'issues.set-status': ({ issue }) => ({ body: { fingerprint: issue, status: 'resolved' } }),
   'model-usage.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'meters.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
@@ -536,6 +538,7 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'ops-failures.list': 'own-tenant',
   'sweep-runs.list': 'own-tenant',
   'issues.list': 'none',
+  'alerts.test': 'none',
   'issues.set-status': 'none',
   'model-usage.list': 'none',
   'meters.list': 'none',
