@@ -160,6 +160,15 @@ const messages = fc
   })
   .map((message) => JSON.stringify(message));
 
+const PING = {
+  ...{ params: ['', ''], query: [], sender: {}, headers: [], mediaType: null, accept: '*/*' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  ...{ isHead: false, isProper: true },
+};
+
+/** One call that is answered, one of nobody, and one that is no message: chance need not find them. */
+const TO_THE_TOOLS = [PING, { ...PING, isProper: false }, { ...PING, body: '{' }];
+
 const bodies = (documented: Documented): fc.Arbitrary<string | Uint8Array<ArrayBuffer> | null> =>
   fc.oneof(
     { weight: 3, arbitrary: pairs(documented).map((fields) => encoded(fields)) },
@@ -275,7 +284,10 @@ test(
           const type = response.headers.get('content-type')?.split(';', 1)[0];
           if (answer !== '' && type) expect(answers.get(response.status), what).toContain(type);
         }),
-        { numRuns: method === 'GET' ? RUNS : 8 * RUNS },
+        {
+          numRuns: method === 'GET' ? RUNS : 8 * RUNS,
+          examples: path === '/mcp' && method === 'POST' ? TO_THE_TOOLS.map((each) => [each]) : [],
+        },
       );
     }
     expect(platform.incidents).toEqual([]);
