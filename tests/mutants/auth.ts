@@ -440,6 +440,15 @@ export const AUTH: readonly Mutant[] = [
     killer: inNode(`${src}/member-changes/memberships.test.ts`, 'while the seat is handed to them'),
   },
   {
+    id: 'auth-leftover-fails-acceptance',
+    requirement: 'A-33',
+    claim: 'An invite that was accepted is answered with the failure to take the role of another one.',
+    file: `${src}/invite-routes/routes.ts`,
+    find: '  await settled.catch((error: unknown) => (deps.onIncident ?? printIncident)(c, error));',
+    replace: '  await settled;',
+    killer: inNode(routes, 'is accepted also while leftover roles cannot be taken'),
+  },
+  {
     id: 'auth-grant-left-behind',
     requirement: 'A-35',
     claim: 'When the invite cannot be stored, the grant stays.',

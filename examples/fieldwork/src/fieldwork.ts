@@ -116,6 +116,8 @@ function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {
     revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
     endScopeRoles: (c, { principal }) =>
       scopeOf(services, c).setRoles({ principal, roles: [], by: 'platform' }),
+    onIncident: (c, error) =>
+      services.deps.onIncident(error, { kind: manifest.slug, key: requireNode(c).scope, method: 'invites' }),
     origin: (c) => requireNode(c).origin,
     emailMatch: 'verified',
   });

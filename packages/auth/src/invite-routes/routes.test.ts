@@ -414,6 +414,26 @@ describe('POST /api/accept-invite', () => {
     expect((await app.post('/api/accept-invite', { token })).status).toBe(200);
   });
 
+  test('A-33: is accepted also while leftover roles cannot be taken: a retired one is done, the others wait', async () => {
+    const incidents: unknown[] = [];
+    const failure = new Error('the kernel is away');
+    const app = await openApp({
+      revokeScopeRole: (_c, { role }) => {
+        if (role === 'manager') throw failure;
+        throw new PlatformError('not_found', 'There is no such role.', { reason: 'unknown_role' });
+      },
+      onIncident: (_c, error) => void incidents.push(error),
+    });
+    const { token } = await invite(app);
+    const [manager, retired] = [await invite(app, { role: 'manager' }), await invite(app)];
+    const ended = [manager, retired].map((each) => each.invite.principal);
+    await app.directory.withdrawInvites({ scopeId: SCOPE, principals: ended });
+    app.as = person('bob');
+    expect((await app.post('/api/accept-invite', { token })).status).toBe(200);
+    expect(incidents).toEqual([failure]);
+    expect(await app.directory.leftoverRoles({ scopeId: SCOPE })).toMatchObject([{ role: 'manager' }]);
+  });
+
   test('A-38: a provider that fails and a directory that refuses pass through untouched', async () => {
     const failure = new Error('the issuer is down');
     const broken = await openApp({ provider: () => ({ resolve: () => Promise.reject(failure) }) });
@@ -464,6 +484,14 @@ describe('POST /api/invites/:principal/revoke', () => {
     broken = false;
     expect((await revoke()).status).toBe(200);
     expect([...grants]).toEqual([]);
+  });
+
+  test('A-34: an invite at a role that is retired meanwhile is revoked', async () => {
+    const retired = new PlatformError('not_found', 'There is no such role.', { reason: 'unknown_role' });
+    const app = await openApp({ revokeScopeRole: () => Promise.reject(retired) });
+    const { invite: made } = await invite(app);
+    expect((await app.post(`/api/invites/${made.principal}/revoke`)).status).toBe(200);
+    expect(await app.directory.leftoverRoles({ scopeId: SCOPE })).toEqual([]);
   });
 
   test('A-34: an accepted invite keeps its grant', async () => {

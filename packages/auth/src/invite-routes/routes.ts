@@ -14,7 +14,7 @@ import { type EmailMatch, inviterLostRight } from '../invites/operations.ts';
 import { problemAnswer } from '../lib/answers.ts';
 import { refusal } from '../lib/refusals.ts';
 import type { VerifyingAuthProvider } from '../lib/subject.ts';
-import { takeLeftoverRoles } from '../member-changes/settle-invites.ts';
+import { takeLeftoverRoles, unlessUnknown } from '../member-changes/settle-invites.ts';
 import {
   acceptInviteBody,
   createInviteBody,
@@ -78,6 +78,11 @@ export interface InviteRouteDeps<E extends Env = Env> {
    * it the roles stay until `settleInvites` of the vertical takes them; no person can use them.
    */
   endScopeRoles?(c: Context<E>, principal: ScopeRef & { readonly principal: PrincipalId }): unknown;
+  /**
+   * Gets a failure that changes no answer: roles of ended invites that could not be taken now, and are taken the next time.
+   * Default: a line on the standard error output.
+   */
+  onIncident?(c: Context<E>, error: unknown): void;
   /** The origin at which browsers reach the application. Default: the request's own. */
   origin?(c: Context<E>): string;
   /** The meaning of an invite's e-mail address to this application: the library gates on nothing itself (A-07). */
@@ -168,7 +173,9 @@ async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   const directory = await deps.directory(c);
   // The invite first, so that it is not accepted in between; a retry revokes a grant that stayed behind.
   const { invite } = await directory.revokeInvite({ scopeId, principal, by });
-  await deps.revokeScopeRole(c, { tenantId, scopeId, principal, role: invite.role }, by);
+  await unlessUnknown(async () => {
+    await deps.revokeScopeRole(c, { tenantId, scopeId, principal, role: invite.role }, by);
+  });
   await directory.leftoverRolesTaken({ scopeId, principals: [principal] });
   return c.json({ invite: toInviteRecord(invite) });
 }
@@ -214,13 +221,16 @@ async function requireInviter<E extends Env>(
   throw httpProblem(inviterLostRight('invalid_transition'));
 }
 
-/** Takes the roles of principals that stand for no person any more: of ended invites, of an owner who was replaced. */
+/**
+ * Takes the roles of principals that stand for no person any more: of ended invites, of an owner who was replaced. The
+ * answer is about another matter, which is done: a failure is an incident, and the next call takes the rest.
+ */
 async function endLeftoverRoles<E extends Env>(
   c: Context<E>,
   deps: InviteRouteDeps<E>,
   { scope, directory }: { readonly scope: ScopeRef; readonly directory: InviteDirectory },
 ): Promise<void> {
-  await takeLeftoverRoles({
+  const settled = takeLeftoverRoles({
     directory,
     scopeId: scope.scopeId,
     takeRole: async ({ principal, role }) => {
@@ -229,6 +239,7 @@ async function endLeftoverRoles<E extends Env>(
       return role !== null || deps.endScopeRoles !== undefined;
     },
   });
+  await settled.catch((error: unknown) => (deps.onIncident ?? printIncident)(c, error));
 }
 
 /**
@@ -253,6 +264,11 @@ async function revokeGrant<E extends Env>(
     );
   }
   throw failure;
+}
+
+function printIncident(_c: unknown, error: unknown): void {
+  // biome-ignore lint/suspicious/noConsole: an application that takes no incidents has no other place for them.
+  console.error('Roles of ended invites could not be taken.', error);
 }
 
 function originOf<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): string {

@@ -1,5 +1,5 @@
 /** Brings the invites of a scope in line with the present rights of the members who made them. */
-import type { PrincipalId } from '@freehold/contracts';
+import { PlatformError, type PrincipalId } from '@freehold/contracts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import type { LeftoverRole } from '../memberships/operations.ts';
 
@@ -36,7 +36,10 @@ export async function settleInvites(settlement: InviteSettlement): Promise<void>
   await takeLeftoverRoles(settlement);
 }
 
-/** Takes the roles that the directory has noted, and forgets those that are taken. */
+/**
+ * Takes the roles that the directory has noted, and forgets those that are taken. One that cannot be taken keeps none of
+ * the others; it stays noted, and its failure is thrown at the end.
+ */
 export async function takeLeftoverRoles({
   directory,
   scopeId,
@@ -45,7 +48,23 @@ export async function takeLeftoverRoles({
   readonly directory: Pick<IdentityDirectory, 'leftoverRoles' | 'leftoverRolesTaken'>;
 }): Promise<void> {
   const taken: PrincipalId[] = [];
+  const failures: unknown[] = [];
   for (const leftover of await directory.leftoverRoles({ scopeId }))
-    if (await takeRole(leftover)) taken.push(leftover.principal);
+    try {
+      if (await unlessUnknown(() => takeRole(leftover))) taken.push(leftover.principal);
+    } catch (failure) {
+      failures.push(failure);
+    }
   if (taken.length > 0) await directory.leftoverRolesTaken({ scopeId, principals: taken });
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Takes a role. One that the scope does not know is held by nobody, so that it counts as taken: true. */
+export async function unlessUnknown<T>(take: () => T | Promise<T>): Promise<T | true> {
+  try {
+    return await take();
+  } catch (error) {
+    if (error instanceof PlatformError && error.reason === 'unknown_role') return true;
+    throw error;
+  }
 }
