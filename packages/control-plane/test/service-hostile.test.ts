@@ -286,7 +286,8 @@ test(
         }),
         {
           numRuns: method === 'GET' ? RUNS : 8 * RUNS,
-          examples: path === '/mcp' && method === 'POST' ? TO_THE_TOOLS.map((each) => [each]) : [],
+          examples:
+            path === '/mcp' && method === 'POST' ? TO_THE_TOOLS.map((each): [typeof each] => [each]) : [],
         },
       );
     }
