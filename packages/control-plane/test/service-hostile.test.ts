@@ -161,12 +161,12 @@ const messages = fc
   .map((message) => JSON.stringify(message));
 
 const PING = {
-  ...{ params: ['', ''], query: [], sender: {}, headers: [], mediaType: null, accept: '*/*' },
+  ...{ params: ['', ''], query: [], sender: {}, headers: [], mediaType: null, accept: '*/*' as const },
   body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
   ...{ isHead: false, isProper: true },
 };
 
-/** One call that is answered, one of nobody, and one that is no message: chance need not find them. */
+/** One call that is answered, one without a sender, and one that is no message: chance need not find them. */
 const TO_THE_TOOLS = [PING, { ...PING, isProper: false }, { ...PING, body: '{' }];
 
 const bodies = (documented: Documented): fc.Arbitrary<string | Uint8Array<ArrayBuffer> | null> =>

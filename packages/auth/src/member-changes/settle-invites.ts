@@ -59,7 +59,7 @@ export async function takeLeftoverRoles({
   if (failures.length > 0) throw failures[0];
 }
 
-/** Takes a role. One that the scope does not know is held by nobody, so that it counts as taken: true. */
+/** Takes a role. One that the scope does not know has no holder, so that it counts as taken: true. */
 export async function unlessUnknown<T>(take: () => T | Promise<T>): Promise<T | true> {
   try {
     return await take();
