@@ -12,8 +12,8 @@ import { CONNECTIONS_OF_SCOPE, connectionsPage, grantsPage, MAINTENANCE_PAGE } f
 import { snapshotsPage } from './copies/snapshot-store.ts';
 import { EPOCHS_SO_FAR, INTENT_OF_BACKUP } from './directory-restore/operations.ts';
 import { entitlementsPage } from './entitlements/store.ts';
-import { AT, BELOW, NAMESAKE, NEIGHBOUR } from './hostnames/given-names.ts';
-import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
+import { BELOW, CALLED, NAMESAKE, NEIGHBOUR } from './hostnames/given-names.ts';
+import { HELD_BY, HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';
 import { ACTIVE_HOSTNAMES, hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
 import { ATTEMPTS_OF_TENANT } from './hostnames/verify.ts';
@@ -95,7 +95,8 @@ const FILTERED: [string, Statement][] = [
   ],
   ['the tenant whose slug is a label', { sql: NAMESAKE, params: ['acrne'] }],
   ["another tenant's names in an area", { sql: BELOW, params: ['exarnple.acrne.', 'tnt_1'] }],
-  ["another tenant's name", { sql: AT, params: ['exarnple.acrne.', 'tnt_1'] }],
+  ['the tenant that is called like a label', { sql: CALLED, params: ['acme'] }],
+  ['a name that a tenant held before', { sql: HELD_BY, params: ['acme.example', 'tnt_1'] }],
   ['other names of a surface', { sql: OTHER_NAMES, params: ['scp_1', 'app', 'a.example tnt_1'] }],
   ['scopes that a promotion moves', { sql: FOLLOWING, params: ['fieldwork', null, null] }],
   ['scopes that one session secret signs for', { sql: SIGNED, params: ['tnt_1', 'fieldwork'] }],

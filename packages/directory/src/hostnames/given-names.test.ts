@@ -98,6 +98,7 @@ describe('staff', () => {
     ['a name below a look-alike of one', 'x.g1ven0'.replace('g1ven0', 'g1oba1')],
     ['a look-alike of one', 'g10bal'],
     ['a name above one of another tenant', 'over'],
+    ['a name below a label that has names of another tenant', 'other.over'],
     ['a reserved word', 'www'],
     ['a look-alike of a reserved word', 'adrnin'],
     ['a name below a reserved word', 'x.login'],
@@ -108,6 +109,42 @@ describe('staff', () => {
     for (const theirs of ['given', 'global', 'deep.over']) await bind(platform, scopes[1], theirs);
     expect(await refusal(bind(platform, scopes[0], name))).toMatchObject(TAKEN);
     expect(await statusOf(bind(platform, scopes[0], 'free'))).toBe(201);
+  });
+});
+
+describe('staff bind the own name of a tenant again', () => {
+  test.each([
+    ['its slug, which is a reserved word', 'docs', 'docs'],
+    ['its slug, which looks like that of an older tenant', 'paypa1', 'paypa1'],
+    ['a reserved word that it held before', 'status', 'acme'],
+    ['a name below a reserved word that it held before', 'x.login', 'acme'],
+  ])('%s', async (_what, name, slug) => {
+    const { platform, scopes } = await open('paypal', slug);
+    const [older, own] = scopes;
+    if (name !== slug)
+      await platform.tamper((database) =>
+        database
+          .prepare('INSERT INTO hostname_holders VALUES (?, ?, 1)')
+          .run(`${name}.${DOMAIN}`, own.tenant),
+      );
+    expect(await refusal(bind(platform, own, name, platform.builder(own.tenant)))).toMatchObject(TAKEN);
+    expect(await statusOf(bind(platform, own, name))).toBe(201);
+    await platform.call('hostnames.delete', {
+      params: { hostname: `${name}.${DOMAIN}` },
+      query: { tenant: own.tenant },
+    });
+    expect(await statusOf(bind(platform, own, name))).toBe(201);
+    expect(await refusal(bind(platform, older, name))).toMatchObject(TAKEN);
+  });
+
+  test('but not the slug of another tenant, also where it held that name before', async () => {
+    const { platform, scopes } = await open('acme', 'beta');
+    await platform.tamper((database) =>
+      database
+        .prepare('INSERT INTO hostname_holders VALUES (?, ?, 1)')
+        .run(`beta.${DOMAIN}`, scopes[0].tenant),
+    );
+    expect(await refusal(bind(platform, scopes[0], 'beta'))).toMatchObject(TAKEN);
   });
 });
 

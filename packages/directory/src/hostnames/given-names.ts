@@ -6,6 +6,7 @@
  * ASCII labels are given out there: of these, `0`, `1` and `m` are confusable, with `o`, `l` and `rn`.
  */
 import type { SqlDatabase } from '@freehold/store';
+import { wasHeldBy } from './hostname-history.ts';
 import { loadActiveHostnames, loadHostname } from './store.ts';
 
 /** Labels that people and programs take for the operator's own (RFC 2142, RFC 6762, RFC 7711, and common use). */
@@ -128,21 +129,31 @@ export function givenName(hostname: string, baseDomains: readonly string[]): Giv
   return { hostname, label, labelled: `${label}.${domain}` };
 }
 
-/** Whether a name that is given out may be bound by this tenant, by its builders or by staff. */
+/**
+ * Whether a name that is given out may be bound by this tenant, by its builders or by staff. No two tenants have names below
+ * one label. Staff may give a reserved or look-alike label to the tenant that is called so, or that had it before.
+ */
 export function mayBind(
   db: SqlDatabase,
-  { hostname, label, labelled }: GivenName,
+  given: GivenName,
   { tenant, isBuilder }: { readonly tenant: string; readonly isBuilder: boolean },
 ): boolean {
-  if (label.startsWith('xn--') || RESERVED.has(skeletonOf(label))) return false;
+  const { label, labelled } = given;
+  if (label.startsWith('xn--') || db.get(BELOW, areaOf(labelled), tenant) !== undefined) return false;
   const namesake = db.get<{ id: string }>(NAMESAKE, skeletonOf(label))?.id;
-  if (namesake !== undefined && namesake !== tenant) return false;
-  if (isBuilder) {
-    const isOwn = namesake === tenant || loadHostname(db, labelled)?.tenant === tenant;
-    return isOwn && !isHeldByOther(db, BELOW, areaOf(labelled), tenant);
-  }
-  return !isHeldByOther(db, BELOW, areaOf(hostname), tenant) && !isBelowOther(db, hostname, labelled, tenant);
+  const isBarred = RESERVED.has(skeletonOf(label)) || (namesake !== undefined && namesake !== tenant);
+  if (isBuilder) return !isBarred && (namesake === tenant || loadHostname(db, labelled)?.tenant === tenant);
+  return !isBarred || isKnownAs(db, given, tenant);
 }
+
+/** Whether a label is the slug of a tenant; and, where no tenant has this slug, whether the tenant held the name before. */
+function isKnownAs(db: SqlDatabase, { hostname, label, labelled }: GivenName, tenant: string): boolean {
+  const called = db.get<{ id: string }>(CALLED, label)?.id;
+  if (called !== undefined) return called === tenant;
+  return [labelled, hostname].some((name) => wasHeldBy(db, { hostname: name, tenant }));
+}
+
+export const CALLED = 'SELECT id FROM tenants WHERE slug = ?';
 
 /** The oldest tenant whose slug looks like a label. A slug is never used again. */
 export const NAMESAKE = `SELECT id FROM tenants WHERE replace(replace(replace(slug, '0', 'o'), '1', 'l'), 'm', 'rn') = ?
@@ -151,21 +162,6 @@ export const NAMESAKE = `SELECT id FROM tenants WHERE replace(replace(replace(sl
 /** Another tenant's name in an area: the name itself, one that looks like it, or one below either. */
 export const BELOW = `SELECT 1 FROM hostnames WHERE area >= ?1 AND area < substr(?1, 1, length(?1) - 1) || '/'
   AND status IN ('active', 'disabled') AND tenant <> ?2 LIMIT 1`;
-
-/** Another tenant's name that is exactly this one or looks like it. */
-export const AT = `SELECT 1 FROM hostnames WHERE area = ?1 AND status IN ('active', 'disabled') AND tenant <> ?2 LIMIT 1`;
-
-function isHeldByOther(db: SqlDatabase, sql: string, area: string, tenant: string): boolean {
-  return db.get(sql, area, tenant) !== undefined;
-}
-
-function isBelowOther(db: SqlDatabase, hostname: string, labelled: string, tenant: string): boolean {
-  const labels = hostname.slice(0, -labelled.length).split('.').slice(0, -1);
-  return labels.some((_, index) => {
-    const above = [...labels.slice(index + 1), labelled].join('.');
-    return isHeldByOther(db, AT, areaOf(above), tenant);
-  });
-}
 
 /** Another scope's name in an area. */
 export const NEIGHBOUR = `SELECT 1 FROM hostnames WHERE area >= ?1 AND area < substr(?1, 1, length(?1) - 1) || '/'

@@ -37,3 +37,13 @@ export function wasHeldByOther(
 ): boolean {
   return db.get(HELD_BY_OTHER, hostname, tenant) !== undefined;
 }
+
+export const HELD_BY = 'SELECT 1 FROM hostname_holders WHERE hostname = ? AND tenant = ?';
+
+/** Whether a tenant holds a name, or ever held it. */
+export function wasHeldBy(
+  db: SqlDatabase,
+  { hostname, tenant }: { readonly hostname: string; readonly tenant: string },
+): boolean {
+  return db.get(HELD_BY, hostname, tenant) !== undefined;
+}
