@@ -98,7 +98,26 @@ test('a proxy whose header is not trusted is named once, and no browser is sent 
 test('a trusted proxy that does not say how its callers came is named', () => {
   const ask = makePolicy('https://apps.test');
   expect(ask('http://acme.apps.test/')).toEqual(served(true));
-  expect(said).toEqual([expect.stringContaining('sends no X-Forwarded-Proto')]);
+  expect(said).toEqual([expect.stringContaining('does not say in X-Forwarded-Proto')]);
+});
+
+test('a trusted proxy behind one that ended TLS sends no browser in a circle', () => {
+  for (const written of ['http', 'https, http']) {
+    const ask = makePolicy('https://apps.test');
+    const headers = { 'x-forwarded-proto': written, 'sec-fetch-mode': 'navigate' };
+    expect(ask('http://acme.apps.test/', headers)).toEqual(served(true));
+    expect(said).toEqual([expect.stringContaining('pass on the one of the proxy before it')]);
+    // Without TLS no browser says how it fetches.
+    expect(ask('http://acme.apps.test/', { 'x-forwarded-proto': written })).toMatchObject({ status: 308 });
+  }
+});
+
+test('programs behind a proxy that writes nothing are served once a browser gave it away', () => {
+  const ask = makePolicy('https://apps.test', []);
+  const program = () => ask('http://api.apps.test/tenants', {}, { method: 'POST' });
+  expect(program().status).toBe(403);
+  ask('http://acme.apps.test/', { 'sec-fetch-mode': 'navigate' });
+  expect(program()).toEqual(served(true));
 });
 
 test('senders that look like proxies do not fill the log', () => {

@@ -5,7 +5,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import { CHALLENGE_PATH } from '@freehold/directory';
-import type { Seen } from './proxies.ts';
+import { LOCAL, type Seen } from './proxies.ts';
 
 /** A year. Names below are left out: a customer's name may have neighbours that are not served here. */
 export const HSTS = 'max-age=31536000';
@@ -14,9 +14,6 @@ export const HSTS = 'max-age=31536000';
 const EXEMPT = new RegExp(
   `^(?:/healthz$|/readyz$|/internal(?:/|$)|${CHALLENGE_PATH.replaceAll('.', '\\.')})`,
 );
-
-/** Names of this machine, which an operator uses without the proxy. */
-const LOCAL = /^(?:(?:.+\.)?localhost|127\.0\.0\.1|\[::1\])$/;
 
 export interface PlainHttpOptions {
   /** The public address; null or http for one that is reached without TLS. */
@@ -68,7 +65,8 @@ export function makePlainHttp({ publicUrl, originOf, onHidden }: PlainHttpOption
 function sentenceOf(hidden: NonNullable<Seen['hidden']>, peer: string): string {
   const fault = {
     not_trusted: `is not in FREEHOLD_TRUSTED_PROXIES: add it if it is your proxy`,
-    not_said: 'sends no X-Forwarded-Proto: have it write that header',
+    not_said:
+      'does not say in X-Forwarded-Proto how its callers came: have it write that header, or pass on the one of the proxy before it',
   }[hidden];
   return `The proxy at ${peer} ${fault}. Until then plain HTTP through it is not redirected to https.`;
 }

@@ -33,7 +33,54 @@ describe('a direct sender', () => {
   test('is no trusted proxy when none is configured, not on this machine either', () => {
     const asked = request(forwarded);
     const seen = makeProxyReader([])(asked, '127.0.0.1');
-    expect(seen).toMatchObject({ request: asked, clientAddress: '127.0.0.1' });
+    expect(seen).toMatchObject({ request: asked, clientAddress: null });
+  });
+
+  test.each([
+    ['127.0.0.1', 'http://localhost:8787/outbox', {}, '127.0.0.1'],
+    ['127.0.0.1', 'http://acme.localhost:8787/', { 'sec-fetch-mode': 'navigate' }, '127.0.0.1'],
+    // A proxy on this machine, which says that it is one, or is none.
+    ['127.0.0.1', 'http://localhost:8787/outbox', { via: '1.1 balancer' }, null],
+    ['127.0.0.1', 'http://acme.test/', {}, null],
+    ['10.0.0.9', 'http://acme.test/', {}, null],
+    ['fd00::9', 'http://acme.test/', {}, null],
+    ['203.0.113.9', 'http://acme.test/', {}, '203.0.113.9'],
+    ['203.0.113.9', 'http://acme.test/', { 'x-forwarded-for': CLIENT }, null],
+    ['203.0.113.9', 'http://acme.test/', { 'sec-fetch-mode': 'cors' }, null],
+  ])('where no proxy is named, %s at %s with %j has the address %s', (peer, url, headers, address) => {
+    const seen = makeProxyReader([])(new Request(url, { headers }), peer);
+    expect(seen.clientAddress).toBe(address);
+  });
+
+  test.each([
+    ['192.168.0.9', { via: '1.1 balancer' }, null],
+    ['192.168.0.10', {}, '192.168.0.10'],
+    ['203.0.113.9', { via: '1.1 balancer' }, '203.0.113.9'],
+  ])(
+    'where proxies are named, and it is none of them, %s with %j has the address %s',
+    (peer, headers, address) => {
+      expect(read(request(headers), peer).clientAddress).toBe(address);
+    },
+  );
+
+  test('that was found to be a proxy stays one for programs, which send nothing that gives it away', () => {
+    const silent = makeProxyReader([]);
+    const peer = '203.0.113.9';
+    const program = () => silent(request(), peer);
+    expect(program()).toMatchObject({ clientAddress: peer, isSecure: false, hidden: null });
+    silent(request({ 'sec-fetch-mode': 'navigate' }), peer);
+    expect(program()).toMatchObject({ clientAddress: null, isSecure: null, hidden: 'not_trusted' });
+    expect(silent(request(), '203.0.113.10')).toMatchObject({ isSecure: false, hidden: null });
+    // Senders that look like proxies take no more room than a thousand.
+    for (let sender = 0; sender < 1_000; sender += 1)
+      silent(request({ via: '1.1 x' }), `2001:db8::${sender.toString(16)}`);
+    expect(program()).toMatchObject({ isSecure: false });
+  });
+
+  test('at a name of this machine makes it no proxy at other names', () => {
+    const open = makeProxyReader([]);
+    open(new Request('http://localhost:8787/', { headers: { 'sec-fetch-mode': 'navigate' } }), '127.0.0.1');
+    expect(open(request(), '127.0.0.1')).toMatchObject({ isSecure: false, hidden: null });
   });
 });
 
@@ -110,6 +157,15 @@ describe('whether the sender used TLS', () => {
     ['10.0.0.1', { 'x-forwarded-proto': 'http' }, false, null],
     ['10.0.0.1', { 'x-forwarded-proto': 'https, http' }, false, null],
     ['10.0.0.1', {}, null, 'not_said'],
+    // Another proxy before it ended TLS.
+    ['10.0.0.1', { 'x-forwarded-proto': 'http', 'sec-fetch-mode': 'navigate' }, null, 'not_said'],
+    ['10.0.0.1', { 'x-forwarded-proto': 'https, http', 'sec-fetch-mode': 'cors' }, null, 'not_said'],
+    [
+      '10.0.0.1',
+      { 'x-forwarded-proto': 'http', 'sec-fetch-mode': 'navigate', 'x-forwarded-host': 'acme.localhost' },
+      false,
+      null,
+    ],
     ['203.0.113.9', {}, false, null],
     ['203.0.113.9', { 'x-forwarded-proto': 'https' }, null, 'not_trusted'],
     ['203.0.113.9', { via: '1.1 balancer' }, null, 'not_trusted'],

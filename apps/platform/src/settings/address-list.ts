@@ -35,6 +35,12 @@ export function isSoundRange(entry: string): boolean {
 /** This machine, seen from itself. */
 export const isLoopbackAddress: AddressList = makeAddressList(['127.0.0.0/8', '::1']);
 
+/** An operator's own networks, this machine included. */
+export const isPrivate: AddressList = makeAddressList([
+  ...['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'],
+  ...['::1', 'fc00::/7', 'fe80::/10'],
+]);
+
 /** Ranges that are no public servers (IANA special-purpose registries, RFC 6890 and its updates). */
 const isSpecial = makeAddressList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],

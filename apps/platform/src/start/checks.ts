@@ -21,7 +21,7 @@ export function warningsOf(settings: Settings): readonly string[] {
     ...strayNames.map((name) => `${name} is no setting of the platform: docs/settings.md lists them.`),
     ...(publicUrl !== null && trustedProxies.length === 0
       ? [
-          'FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not: behind a proxy all callers have its address, and limits meant for one person lock out all.',
+          'FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not: behind a proxy the address of no caller is known, and what is limited by address has one limit for all, or none.',
         ]
       : []),
     ...(mail === null && !production && !isOutboxReadable(settings)
