@@ -496,6 +496,15 @@ export const KERNEL: readonly Mutant[] = [
     killer: inNode(`${test}/lost-scopes.test.ts`, 'a scope that is gone is made again'),
   },
   {
+    id: 'kernel-files-of-a-scope-that-a-copy-names',
+    requirement: null,
+    claim: 'A forged copy brings the files of another tenant’s scope.',
+    file: `${src}/admit-copy.ts`,
+    find: '    await requireOwned({ tenantId: ref.tenantId, scopeId: from });\n',
+    replace: '',
+    killer: inNode(`${test}/lost-scopes.test.ts`, 'a forged copy that names another'),
+  },
+  {
     id: 'kernel-window-open-over-copied-data',
     requirement: null,
     claim: 'The first person to sign in gets the data of another scope.',

@@ -4,6 +4,8 @@
  */
 import {
   type ExaminedScopeCopy,
+  ID_PREFIXES,
+  idSchema,
   PlatformError,
   type Restored,
   type ScopeId,
@@ -13,6 +15,7 @@ import type { Admission, BlobStore, SqlDatabase } from '@freehold/store';
 import type { Vault } from './keys/vault.ts';
 import { type CopiedMember, readMembers, type ScopePeople } from './members/members.ts';
 import { markForPendingErasures, redactScope } from './sealing/erasures.ts';
+import { isLost } from './sealing/keyed-scope.ts';
 import {
   fetchMovingKeys,
   lookAtStaged,
@@ -38,6 +41,8 @@ export interface CopyAdmissionParts {
   readonly vault: Vault | undefined;
   readonly people: ScopePeople | undefined;
   readonly blobs: ((scopeId: string) => BlobStore) | undefined;
+  /** Rejects unless the scope is the tenant's. */
+  readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
   readonly attachmentBytesMax: number;
   readonly newMark: () => string;
   readonly random: (bytes: number) => Uint8Array;
@@ -52,10 +57,11 @@ export interface CopyAdmission extends Admission<SeenCopy> {
 
 /** Admits another state as the scope: it must be this tenant's, and is redacted of erased persons. */
 export async function makeCopyAdmission(
-  { vertical, vault, people, blobs, attachmentBytesMax, random, now, newMark }: CopyAdmissionParts,
+  parts: CopyAdmissionParts,
   ref: ScopeRef,
   presence: Presence,
 ): Promise<CopyAdmission> {
+  const { vertical, vault, people, blobs, attachmentBytesMax, random, now, newMark } = parts;
   const receipts = (await vault?.shredded(ref)) ?? [];
   const mark = newMark();
   let keys: MovingKeys | null = null;
@@ -69,8 +75,10 @@ export async function makeCopyAdmission(
       seen = found;
       const from = sourceOf(found, ref);
       if (vault && from !== null) keys = await fetchMovingKeys(vault, ref, found);
-      if (blobs)
-        attachments = await bringFiles(found.files, { blobs, from, ref, bytesMax: attachmentBytesMax });
+      if (blobs) {
+        const places = { blobs, from: await filesFrom(found, ref, parts.requireOwned), ref };
+        attachments = await bringFiles(found.files, { ...places, bytesMax: attachmentBytesMax });
+      }
       // A first person may take an open seat at any moment, and must not get another scope's data with it.
       if (from !== null) await people?.closeWindow(ref);
     },
@@ -90,6 +98,26 @@ export async function makeCopyAdmission(
 /** Returns the other scope that a copy was taken of; null for a copy of the scope itself. */
 export function sourceOf({ scopeId }: StagedScope, ref: ScopeRef): ScopeId | null {
   return scopeId === null || scopeId === ref.scopeId ? null : (scopeId as ScopeId);
+}
+
+/**
+ * Returns the other scope whose files may be taken; null for none. A copy's word is not enough: a forged one would name
+ * another tenant's scope. One that is gone or damaged cannot confirm whose it is.
+ */
+export async function filesFrom(
+  copy: StagedScope,
+  ref: ScopeRef,
+  requireOwned: CopyAdmissionParts['requireOwned'],
+): Promise<ScopeId | null> {
+  const from = sourceOf(copy, ref);
+  if (from === null || !idSchema(ID_PREFIXES.scope).safeParse(from).success) return null;
+  try {
+    await requireOwned({ tenantId: ref.tenantId, scopeId: from });
+    return from;
+  } catch (error) {
+    if (isLost(error)) return null;
+    throw error;
+  }
 }
 
 /**
@@ -116,7 +144,7 @@ export function lookAtCopy(
 
 interface FilePlaces {
   readonly blobs: (scopeId: string) => BlobStore;
-  /** The other scope that the copy was taken of; null for none. */
+  /** The other scope whose files may be taken; null for none. */
   readonly from: ScopeId | null;
   readonly ref: ScopeRef;
 }

@@ -29,6 +29,7 @@ import type { Bookmark, Engine, EngineTools, Replacing, UnitSnapshot, UnitTools 
 import {
   type CopyAdmissionParts,
   examineFiles,
+  filesFrom,
   lookAtCopy,
   makeCopyAdmission,
   type Presence,
@@ -147,7 +148,7 @@ export function makeScopeCopies(
           seen = lookAtCopy(staged, { vertical, ref, presence });
         });
         const { scopeId, members, files } = seen as SeenCopy;
-        const from = sourceOf(seen as SeenCopy, ref);
+        const from = await filesFrom(seen as SeenCopy, ref, requireOwned);
         return {
           format,
           ...examined,

@@ -131,6 +131,28 @@ test('a damaged file keeps no copy out of another scope: it is counted as missin
   expect(restored.attachments).toEqual({ copied: 0, missing: 1 });
 });
 
+test('a forged copy that names another tenant’s scope brings none of its files', async () => {
+  const { host, add } = startOn(newPlace());
+  await host.provisionScopeLocal({ ...ref, name: 'City library' });
+  await host.scope(ref.scopeId).assignRole({ principal: librarian, role: 'librarian', by: 'platform' });
+  const meta = {
+    entity: { type: 'book', id: await add('with a cover') },
+    filename: 'cover.jpg',
+    mediaType: 'image/jpeg',
+  };
+  await host.attachments.add(ref.scopeId, librarian, meta, bodyOf(new ArrayBuffer(5)));
+  const theirs = { tenantId: 'tnt_01j00000000000000000000002' as TenantId, scopeId: other.scopeId };
+  await host.provisionScopeLocal({ ...theirs, name: 'Branch' });
+  const copy = Buffer.from(await bytesOf((await host.exportScopeLocal({ ...ref, format: 'sqlite' })).body));
+  const forged = Buffer.from(copy.toString('latin1').replaceAll(tenantId, theirs.tenantId), 'latin1');
+  const bytes = forged.buffer.slice(forged.byteOffset, forged.byteOffset + forged.byteLength) as ArrayBuffer;
+  const into = { ...theirs, format: 'sqlite' } as const;
+  const examined = await host.examineCopyLocal(into, bodyOf(bytes));
+  expect(examined).toMatchObject({ scope: ref.scopeId, attachments: { files: 1, missing: 1 } });
+  const restored = await host.restoreScopeLocal(into, bodyOf(bytes));
+  expect(restored.attachments).toEqual({ copied: 0, missing: 1 });
+});
+
 test('a damaged scope can be deleted, for good', async () => {
   const { dataDirectory, copy } = await closedScope();
   writeFileSync(databaseOf(dataDirectory), Buffer.alloc(9_000, 'x'));

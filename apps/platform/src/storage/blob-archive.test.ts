@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Archive, makeDirectoryArchive, makeNodeBlobStore } from '@freehold/engine-node';
 import type { BlobStore } from '@freehold/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parseSettings } from '../settings/settings.ts';
 import { BlobArchive, restoreBlobs } from './blob-archive.ts';
 import { BlobJournal } from './blob-journal.ts';
+import { openStorage } from './storage.ts';
 
 let home: string;
 let isOurs: boolean;
@@ -192,6 +195,57 @@ test('a line that a crash cut off is passed over, and the next one is whole', as
   next.state.fails = true;
   await put(next.blobArchive.blobs('scp_a'), 'two');
   expect(open().blobArchive.status().waiting).toBe(2);
+});
+
+test('an append that a full disk cut off does not swallow the next line', async () => {
+  let isFull = true;
+  const append = (async (path: string, text: string, options: object) => {
+    if (!isFull) return appendFile(path, text, options);
+    await appendFile(path, text.slice(0, 20), options);
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  }) as typeof appendFile;
+  const journal = new BlobJournal(join(home, 'data'), append);
+  const owed = (text: string) => ({ scopeId: 'scp_a', digest: digestOf(text), sinceMs: 1 });
+  await expect(journal.add(owed('one'))).rejects.toThrow('no space');
+  isFull = false;
+  await journal.add(owed('two'));
+  await journal.add(owed('three'));
+  expect(new BlobJournal(join(home, 'data')).found).toEqual([owed('two'), owed('three')]);
+});
+
+test('a deletion while the archive is not known to be ours is owed, also after a kill', async () => {
+  const { archive, blobArchive } = open();
+  const { digest } = await put(blobArchive.blobs('scp_a'), 'a photo');
+  const kept = await put(blobArchive.blobs('scp_a'), 'a plan');
+  await blobArchive.flush();
+  isOurs = false;
+  const store = open().blobArchive.blobs('scp_a');
+  await store.delete(digest);
+  await store.delete(kept.digest);
+  await put(store, 'a plan');
+  expect([await store.open(digest), await keysOf(archive)]).toEqual([
+    null,
+    expect.objectContaining({ length: 2 }),
+  ]);
+  isOurs = true;
+  const next = open().blobArchive;
+  expect(next.status().waiting).toBe(2);
+  await next.flush();
+  expect(await keysOf(archive)).toEqual([`blobs/scp_a/${kept.digest}`]);
+});
+
+test('uploads while the archive is switched off reach it once it is back', async () => {
+  const { archive, blobArchive } = open();
+  await blobArchive.begin(ids('scp_a'));
+  const settings = parseSettings({ FREEHOLD_DATA: join(home, 'data') });
+  const storage = await openStorage(settings, {
+    now: () => nowMs,
+    onIncident: (error) => incidents.push(error),
+  });
+  await put(storage.blobs('scp_a'), 'a photo');
+  await storage.close();
+  await open().blobArchive.begin(ids('scp_a'));
+  expect([await keysOf(archive), incidents]).toEqual([[`blobs/scp_a/${digestOf('a photo')}`], []]);
 });
 
 test('everything is compared with an archive once, and again with another', async () => {

@@ -22,7 +22,7 @@ export interface BlobArchiveOptions {
 }
 
 export interface BlobArchiveStatus {
-  /** The number of attachments that have not arrived, and of scopes whose attachments are yet to be deleted. */
+  /** The number of attachments that have not arrived or are yet to be deleted, and of scopes with such attachments. */
   readonly waiting: number;
   /** The age of the oldest of those, in milliseconds. */
   readonly lagMs: number;
@@ -34,6 +34,7 @@ const RETRY_MS = 15_000;
 const CONCURRENCY = 4;
 /** Of larger attachments one at a time is in memory. */
 const SMALL_BYTES = 8 * 1024 * 1024;
+type Deletion = Pick<OwedBlob, 'isDeleted'>;
 const PREFIX = 'blobs/';
 const KEY = /^blobs\/([a-zA-Z0-9_-]+)\/([0-9a-f]{64})$/;
 const keyOf = (scopeId: string, digest: string | null): string => `${PREFIX}${scopeId}/${digest ?? ''}`;
@@ -76,10 +77,11 @@ export class BlobArchive {
         const key = keyOf(scopeId, digest);
         return this.#exclusive(key, async () => {
           // The archive first: after a failure the local bytes are still known, and are deleted again.
-          if (await isOurs()) await archive.delete(key);
+          const owns = await isOurs();
+          await (owns ? archive.delete(key) : this.#enqueue(scopeId, digest, { isDeleted: true }));
           await store.delete(digest);
-          this.#waiting.delete(key);
-        });
+          if (owns) this.#waiting.delete(key);
+        }).then(() => void this.flush());
       },
       clear: async () => {
         await this.#enqueue(scopeId, null);
@@ -178,12 +180,12 @@ export class BlobArchive {
     return done;
   }
 
-  async #send(key: string, { scopeId, digest }: OwedBlob): Promise<void> {
+  async #send(key: string, { scopeId, digest, isDeleted }: OwedBlob): Promise<void> {
     const { archive, storeOf } = this.#options;
     if (digest === null) return this.#clearArchived(scopeId);
     const body = await storeOf(scopeId).open(digest);
-    // Null for one that was deleted since.
-    if (!body) return;
+    // Bytes that are missing here do not count as deleted.
+    if (!body) return isDeleted && archive.delete(key);
     const release: { large?: () => void } = {};
     try {
       const bytes = await bytesOf(body, async () => {
@@ -196,8 +198,8 @@ export class BlobArchive {
   }
 
   /** Resolves when it is on the disk that the archive has yet to receive it. */
-  async #enqueue(scopeId: string, digest: string | null): Promise<void> {
-    await this.#options.journal.add(this.#wait(scopeId, digest)).catch((cause: unknown) => {
+  async #enqueue(scopeId: string, digest: string | null, how: Deletion = {}): Promise<void> {
+    await this.#options.journal.add(this.#wait(scopeId, digest, how)).catch((cause: unknown) => {
       throw new PlatformError('unavailable', 'The attachments are not available right now.', {
         reason: 'blob_store_failed',
         cause,
@@ -205,9 +207,9 @@ export class BlobArchive {
     });
   }
 
-  #wait(scopeId: string, digest: string | null): OwedBlob {
+  #wait(scopeId: string, digest: string | null, how: Deletion = {}): OwedBlob {
     const key = keyOf(scopeId, digest);
-    const owed = { scopeId, digest, sinceMs: this.#waiting.get(key)?.sinceMs ?? this.#options.now() };
+    const owed = { scopeId, digest, ...how, sinceMs: this.#waiting.get(key)?.sinceMs ?? this.#options.now() };
     this.#waiting.set(key, owed);
     return owed;
   }

@@ -7,15 +7,17 @@ import { appendFile, truncate } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { writePrivately } from './secrets.ts';
 
-/** An attachment to send, or, without a digest, a scope whose attachments are to be deleted. */
+/** An attachment to send or to delete, or, without a digest, a scope whose attachments are to be deleted. */
 export interface OwedBlob {
   readonly scopeId: string;
   readonly digest: string | null;
+  /** Whether the attachment was deleted here, and its copy is to go. */
+  readonly isDeleted?: true;
   /** Since when, in milliseconds since the epoch. */
   readonly sinceMs: number;
 }
 
-const LINE = /^(\d{1,16}) ([a-zA-Z0-9_-]+) ([0-9a-f]{64}|all)$/;
+const LINE = /^(\d{1,16}) ([a-zA-Z0-9_-]+) ([0-9a-f]{64}|all)( deleted)?$/;
 const COMPARED = 'compared ';
 /** The file is rewritten when it has so many more lines than things that wait. */
 const SPARE_LINES = 1_000;
@@ -28,22 +30,40 @@ export class BlobJournal {
   #lines = 0;
   #next: { text: string; readonly written: Promise<void> } | null = null;
   #last: Promise<void> = Promise.resolve();
+  /** Whether the last append failed, and may have left a part of its line. */
+  #isCut = false;
+  readonly #append: typeof appendFile;
   /** The entries of the file when it was opened. */
   readonly found: readonly OwedBlob[];
 
-  constructor(dataDirectory: string) {
+  constructor(dataDirectory: string, append = appendFile) {
+    this.#append = append;
     this.#path = join(dataDirectory, '.archive', 'attachments');
     const text = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : '';
     const lines = text.split('\n');
     this.found = lines.flatMap((line): OwedBlob[] => {
-      const [, sinceMs, scopeId, digest] = LINE.exec(line) ?? [];
+      const [, sinceMs, scopeId, digest, deleted] = LINE.exec(line) ?? [];
       if (!scopeId || !digest) return [];
-      return [{ scopeId, digest: digest === 'all' ? null : digest, sinceMs: Number(sinceMs) }];
+      return [
+        {
+          scopeId,
+          digest: digest === 'all' ? null : digest,
+          ...(deleted ? { isDeleted: true } : {}),
+          sinceMs: Number(sinceMs),
+        },
+      ];
     });
     this.#compared = lines.find((line) => line.startsWith(COMPARED))?.slice(COMPARED.length) || null;
     this.#lines = this.found.length;
     // A line that a crash cut off must not become one with the next.
     if (!text.startsWith(COMPARED) || !text.endsWith('\n')) this.#write(this.found);
+  }
+
+  /** For a start without an archive: what is stored now reaches none, and the next one is compared anew. */
+  forgetArchive(): void {
+    if (this.#compared === null) return;
+    this.#compared = null;
+    this.#write(this.found);
   }
 
   isComparedWith(archive: string): boolean {
@@ -88,7 +108,11 @@ export class BlobJournal {
     this.#next = next;
     this.#exclusive(async () => {
       this.#next = null;
-      await appendFile(this.#path, next.text, { flush: true });
+      // A full disk cuts a line off, which must not become one with the next.
+      const text = this.#isCut ? `\n${next.text}` : next.text;
+      this.#isCut = true;
+      await this.#append(this.#path, text, { flush: true });
+      this.#isCut = false;
     }).then(resolve, reject);
     return next;
   }
@@ -110,6 +134,6 @@ export class BlobJournal {
   }
 }
 
-function lineOf({ scopeId, digest, sinceMs }: OwedBlob): string {
-  return `${sinceMs} ${scopeId} ${digest ?? 'all'}\n`;
+function lineOf({ scopeId, digest, isDeleted, sinceMs }: OwedBlob): string {
+  return `${sinceMs} ${scopeId} ${digest ?? 'all'}${isDeleted ? ' deleted' : ''}\n`;
 }

@@ -78,13 +78,15 @@ export async function openStorage(
     const vaults = new Vaults({ engine, vaultUnit, dataDirectory, onIncident });
     const storeOf = (scopeId: string): BlobStore => makeNodeBlobStore({ dataDirectory, scopeId, now });
     const isOurs = (): Promise<boolean> => engine.ownsArchive();
+    const journal = new BlobJournal(dataDirectory);
+    if (archive === null) journal.forgetArchive();
     const blobArchive =
       archive &&
       settings.archive &&
       new BlobArchive({
         archive,
         name: nameOfArchive(settings.archive),
-        journal: new BlobJournal(dataDirectory),
+        journal,
         storeOf,
         now,
         onIncident,
