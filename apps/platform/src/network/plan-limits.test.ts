@@ -77,6 +77,19 @@ test('a scope, or a tenant with all its scopes, that stores too much is full unt
   expect((await look('scp_b')).full).toBeNull();
 });
 
+test('a tenant that deletes a scope has its room back, though nobody asks for that scope again', async () => {
+  const { clock, world, look } = setUp();
+  world.stored.set('scp_a', { bytes: 100, attachments: 0 });
+  world.stored.set('scp_b', { bytes: 60, attachments: 0 });
+  await look('scp_a');
+  expect((await look('scp_b')).full).toBe('bytes');
+  world.stored.set('scp_a', { bytes: 0, attachments: 0 });
+  expect((await look('scp_b')).full).toBe('bytes');
+  clock.ms += 10 * MINUTE_MS;
+  await look('scp_b');
+  expect((await look('scp_b')).full).toBeNull();
+});
+
 test('without plans no entitlement is read', async () => {
   const { world, look } = setUp({ default: SMALL, plans: {} });
   expect((await look()).limits).toEqual(SMALL);

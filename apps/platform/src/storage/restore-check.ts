@@ -38,10 +38,16 @@ function missingScopes(dataDirectory: string, kinds: readonly string[]): Missing
     'scopes',
     "SELECT id, vertical FROM scopes WHERE status NOT IN ('reaped', 'provisioning') ORDER BY id",
   );
+  const builtIn = rowsOf<{ slug: string }>(
+    join(dataDirectory, 'directory', 'main.sqlite'),
+    'verticals',
+    'SELECT slug FROM verticals WHERE built_in IS NOT NULL',
+  );
+  // An application may have lost its only database, and earlier versions kept no record of what is compiled in.
+  const here = new Set([...kinds, ...builtIn.map(({ slug }) => `${SCOPE_KIND}${slug}`)]);
   return known.flatMap(({ id, vertical }) => {
     const path = join(`${SCOPE_KIND}${vertical}`, `${id}.sqlite`);
-    const isHere = kinds.includes(`${SCOPE_KIND}${vertical}`);
-    return isHere && !existsSync(join(dataDirectory, path))
+    return here.has(`${SCOPE_KIND}${vertical}`) && !existsSync(join(dataDirectory, path))
       ? [{ what: `scope ${id}: its database`, path }]
       : [];
   });
