@@ -77,7 +77,7 @@ test('a scope, or a tenant with all its scopes, that stores too much is full unt
   expect((await look('scp_b')).full).toBeNull();
 });
 
-test('a tenant that deletes a scope has its room back, though nobody asks for that scope again', async () => {
+test('a tenant that deletes a scope has its room back, though no request names that scope again', async () => {
   const { clock, world, look } = setUp();
   world.stored.set('scp_a', { bytes: 100, attachments: 0 });
   world.stored.set('scp_b', { bytes: 60, attachments: 0 });

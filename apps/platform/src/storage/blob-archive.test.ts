@@ -216,12 +216,12 @@ test('an append that a full disk cut off does not swallow the next line', async 
 test('a deletion while the archive is not known to be ours is owed, also after a kill', async () => {
   const { archive, blobArchive } = open();
   const { digest } = await put(blobArchive.blobs('scp_a'), 'a photo');
-  const kept = await put(blobArchive.blobs('scp_a'), 'a plan');
+  const again = await put(blobArchive.blobs('scp_a'), 'a plan');
   await blobArchive.flush();
   isOurs = false;
   const store = open().blobArchive.blobs('scp_a');
   await store.delete(digest);
-  await store.delete(kept.digest);
+  await store.delete(again.digest);
   await put(store, 'a plan');
   expect([await store.open(digest), await keysOf(archive)]).toEqual([
     null,
@@ -231,7 +231,7 @@ test('a deletion while the archive is not known to be ours is owed, also after a
   const next = open().blobArchive;
   expect(next.status().waiting).toBe(2);
   await next.flush();
-  expect(await keysOf(archive)).toEqual([`blobs/scp_a/${kept.digest}`]);
+  expect(await keysOf(archive)).toEqual([`blobs/scp_a/${again.digest}`]);
 });
 
 test('uploads while the archive is switched off reach it once it is back', async () => {
