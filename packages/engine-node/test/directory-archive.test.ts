@@ -26,6 +26,14 @@ test('lists below a prefix, in a folder or within a name', async () => {
   expect(await keysOf(directory)).toHaveLength(5);
 });
 
+test('a folder that no key can name is not looked into: the archive may be the root of a disk', async () => {
+  const directory = newDirectory();
+  mkdirSync(join(directory, 'lost+found'));
+  writeFileSync(join(directory, 'lost+found', 'x'), '');
+  await makeDirectoryArchive(directory).put('owner', bytes('owner'));
+  expect(await keysOf(directory)).toEqual(['owner']);
+});
+
 test.each(['now', 'by an earlier version'])(
   'half of an object, left %s, is none, and is gone once its owner starts',
   async (when) => {

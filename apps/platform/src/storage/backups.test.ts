@@ -1,5 +1,5 @@
 /** One suite for every place of backups. */
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -137,4 +137,13 @@ test('by default they lie beside the data directory, not in it', async () => {
     bodyOf('x'),
   );
   expect(readdirSync(other)).toEqual(['scopes']);
+});
+
+test('a folder that no address can name is not looked into: backups may lie in the root of a disk', async () => {
+  const root = directory();
+  mkdirSync(join(root, 'lost+found'));
+  writeFileSync(join(root, 'lost+found', 'x'), '');
+  const store = makeFileBackups(root);
+  await store.put('scopes/scp_1/bkp_1.ndjson', bodyOf('x'));
+  expect((await all(store.list(''))).length).toBe(1);
 });

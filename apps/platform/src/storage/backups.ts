@@ -16,6 +16,7 @@ import type { Settings } from '../settings/settings.ts';
 
 /** Segments that the platform makes; none of them is `..`. */
 const ADDRESS = /^[a-z0-9_-][a-z0-9_.-]*(?:\/[a-z0-9_-][a-z0-9_.-]*)+$/;
+const FOLDER = /^[a-z0-9_-][a-z0-9_.-]*$/;
 /** The suffix of an incomplete file. An address never ends so. */
 const COMING = '.coming~';
 const PREFIX = 'backups/';
@@ -70,12 +71,17 @@ export function makeFileBackups(directory: string): BackupStore {
       }),
     delete: (address) => fromDisk(() => rm(pathOf(address), { force: true })),
     list: async function* list(prefix) {
-      const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(orNull);
-      for (const entry of entries ?? []) {
-        const path = join(entry.parentPath, entry.name);
-        const address = path.slice(root.length + 1).replaceAll(sep, '/');
-        if (!entry.isFile() || address.endsWith(COMING) || !address.startsWith(prefix)) continue;
-        yield { address, bytes: (await stat(path)).size };
+      // The directory may be the root of a disk, with a `lost+found` that only root may read.
+      const folders = (await readdir(root).catch(orNull))?.filter((name) => FOLDER.test(name)) ?? [];
+      for (const folder of folders) {
+        const below = join(root, folder);
+        const entries = await readdir(below, { recursive: true, withFileTypes: true }).catch(orNull);
+        for (const entry of entries ?? []) {
+          const path = join(entry.parentPath, entry.name);
+          const address = path.slice(root.length + 1).replaceAll(sep, '/');
+          if (!entry.isFile() || address.endsWith(COMING) || !address.startsWith(prefix)) continue;
+          yield { address, bytes: (await stat(path)).size };
+        }
       }
     },
   };

@@ -67,10 +67,20 @@ export function makeDirectoryArchive(directory: string): Archive {
   };
 }
 
+/** Leaves out what can be no key: the archive may be the root of a disk, with a `lost+found` that only root may read. */
 async function filesBelow(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(orNull);
-  return (entries ?? []).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const entries = (await readdir(directory, { withFileTypes: true }).catch(orNull)) ?? [];
+  const files: string[] = [];
+  for (const entry of entries) {
+    const path = join(directory, entry.name);
+    if (!NAME.test(entry.name)) continue;
+    if (entry.isFile()) files.push(path);
+    if (entry.isDirectory()) for (const file of await filesBelow(path)) files.push(file);
+  }
+  return files;
 }
+
+const NAME = /^[\w.-]+$/;
 
 function pathOf(directory: string, key: string): string {
   if (!/^[\w.-]+(\/[\w.-]+)*$/.test(key) || key.split('/').some((name) => /^\.+$/.test(name)))
