@@ -43,6 +43,14 @@ export interface WatchedCall {
   isCommitted: boolean;
 }
 
+/** The failures of a commit: a full disk has a reason of its own. */
+const NOT_STORED: ReadonlySet<string | undefined> = new Set([
+  'commit_failed',
+  'storage_full',
+  'storage_read_only',
+  'too_many_open_files',
+]);
+
 /** The input as it passes through the engine, which does not look into it: with the number of the call. */
 interface Envelope {
   readonly number: number;
@@ -117,7 +125,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
       if (outcome.ok) judge.fail('calls_in_order', `${where} was answered and never ran`);
       return;
     }
-    if (!outcome.ok && outcome.failure.reason === 'commit_failed') {
+    if (!outcome.ok && NOT_STORED.has(outcome.failure.reason)) {
       if (call.isCommitted)
         judge.fail('all_or_nothing', `${where} was committed; its caller was told it was not`);
       return;
