@@ -10,7 +10,7 @@ import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { nameActors } from './people.ts';
 import { readOrder } from './records.ts';
 import { mountRoutes, readBody } from './routes.ts';
-import { type AttachmentEntry, type AttachmentList, noBody } from './wire.ts';
+import { type AttachmentEntry, type AttachmentList, emptyBody } from './wire.ts';
 
 /** Types that a browser may show within the page. None can carry a script: no SVG, no PDF, no page. */
 const SHOWN_TYPES: ReadonlySet<string> = new Set([
@@ -102,7 +102,7 @@ async function download(services: Services, c: FieldworkContext): Promise<Respon
 }
 
 async function remove(services: Services, c: FieldworkContext): Promise<Response> {
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   const { scope, principal, id } = await attachmentOf(services, c);
   await services.host.attachments.remove(scope, principal, id);
   return c.json({ id });

@@ -9,7 +9,7 @@ import { requireNode, requirePermission } from './caller.ts';
 import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { invokeAsCaller, readCustomer } from './records.ts';
 import { mountRoutes, readBody } from './routes.ts';
-import { type erasedResponse, noBody } from './wire.ts';
+import { emptyBody, type erasedResponse } from './wire.ts';
 
 export function mountErasure(app: Hono<FieldworkEnv>, services: Services): void {
   mountRoutes(app, [
@@ -19,7 +19,7 @@ export function mountErasure(app: Hono<FieldworkEnv>, services: Services): void 
 
 async function eraseOne(services: Services, c: FieldworkContext): Promise<Response> {
   await requirePermission(services, c, 'customer.erase');
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   const { id, openOrders, erasedAt } = await readCustomer(services, c);
   if (erasedAt === null && openOrders > 0)
     throw new PlatformError(

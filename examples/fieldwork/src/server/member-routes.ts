@@ -7,7 +7,7 @@ import { directoryOf, requireNode, requirePermission, scopeOf } from './caller.t
 import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { membershipsOf } from './memberships.ts';
 import { mountRoutes, readBody, readPage } from './routes.ts';
-import { changeRoleBody, type MemberRecord, noBody } from './wire.ts';
+import { changeRoleBody, emptyBody, type MemberRecord } from './wire.ts';
 
 export function mountMembers(app: Hono<FieldworkEnv>, services: Services): void {
   mountRoutes(app, [
@@ -52,7 +52,7 @@ async function changeRole(services: Services, c: FieldworkContext): Promise<Resp
 
 async function removeMember(services: Services, c: FieldworkContext): Promise<Response> {
   const by = await requirePermission(services, c, 'member.manage');
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   const principal = addressedMember(c);
   await membershipsOf(services, requireNode(c)).remove({ principal, by });
   return c.json({ principal });
@@ -61,7 +61,7 @@ async function removeMember(services: Services, c: FieldworkContext): Promise<Re
 /** Hands the owner seat to another member: for its holder alone. */
 async function transferOwner(services: Services, c: FieldworkContext): Promise<Response> {
   const by = await requirePermission(services, c, 'member.manage');
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   const principal = addressedMember(c);
   await membershipsOf(services, requireNode(c)).transferOwner({ to: principal, by });
   return c.json({ principal });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { callerOf, directoryOf, requireNode, signInException } from './caller.ts';
 import type { FieldworkContext, FieldworkEnv, Services } from './env.ts';
 import { mountRoutes, readBody } from './routes.ts';
-import { type endedOthersResponse, noBody, type SessionRecord, type sessionsResponse } from './wire.ts';
+import { emptyBody, type endedOthersResponse, type SessionRecord, type sessionsResponse } from './wire.ts';
 
 /** Mounts the routes. An id names a session of the caller alone: another caller's is as unknown as none. */
 export function mountSessions(app: Hono<FieldworkEnv>, services: Services): void {
@@ -41,7 +41,7 @@ const sessionId = z.string().min(1).max(128);
 
 async function endOne(services: Services, c: FieldworkContext): Promise<Response> {
   const { issuer, sub } = await requireSession(services, c);
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   const id = parseInput('The address', sessionId, c.req.param('id'));
   // The directory checks the owner of the session: another's session is as unknown as none.
   await directoryOf(services, c).endOwnSession({ issuer, sub, sid: id });
@@ -50,7 +50,7 @@ async function endOne(services: Services, c: FieldworkContext): Promise<Response
 
 async function endOthers(services: Services, c: FieldworkContext): Promise<Response> {
   const { issuer, sub, session } = await requireSession(services, c);
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   const directory = directoryOf(services, c);
   const { items } = await directory.listSessions({ issuer, sub });
   let count = 0;
@@ -65,7 +65,7 @@ async function endOthers(services: Services, c: FieldworkContext): Promise<Respo
 /** Everything up to now, this very session included, and also what was begun before sessions were listed. */
 async function endAll(services: Services, c: FieldworkContext): Promise<Response> {
   const { issuer, sub } = await requireSession(services, c);
-  await readBody(c, noBody);
+  await readBody(c, emptyBody);
   await directoryOf(services, c).endAllSessions({ issuer, sub, nowMs: services.deps.now() });
   return c.json({});
 }

@@ -62,7 +62,7 @@ export const membersResponse = pageOf(memberRecord);
 
 export const changeRoleBody = z.strictObject({ role: roleKey });
 export const claimBody = z.strictObject({ token: z.string().min(1).max(128) });
-export const noBody = z.strictObject({});
+export const emptyBody = z.strictObject({});
 
 /** A person in a log: the present name, or the last one of a former member; null where none is known. */
 export const actorRecord = z.object({ principal: z.string(), name: z.string().nullable() });
