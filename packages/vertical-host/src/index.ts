@@ -7,6 +7,7 @@ export { type ContentBlocks, contentBlocks, MCP_META, type McpToolHints } from '
 export { PlatformRequestError, type PlatformRequestOptions } from './connect/ask-platform.ts';
 export * from './connect/request-connect-url.ts';
 export * from './connect/request-tenant.ts';
+export type { DescribedBody, DescribedRoute } from './lib/described-routes.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
 export * from './lib/platform-surface-deps.ts';
 export { type ProblemOptions, problemResponse, type RequestIncidentSink } from './lib/problem-response.ts';

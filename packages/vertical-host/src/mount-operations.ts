@@ -9,11 +9,13 @@ import {
   routerPath,
 } from '@freehold/operations';
 import type { Context, Env, Hono } from 'hono';
+import { z } from 'zod';
+import type { DescribedRoute } from './lib/described-routes.ts';
 import { type OpenApiInfo, openApiDocument } from './lib/openapi.ts';
+import { documentAnswer } from './lib/openapi-answer.ts';
 import { operationHandler } from './lib/operation-call.ts';
 import { type OperationRoute, operationRoutes } from './lib/operation-routes.ts';
 import { guarded, type ProblemOptions } from './lib/problem-response.ts';
-import { jsonResponse } from './lib/request.ts';
 import { type ListingStub, type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
 
 /**
@@ -73,10 +75,10 @@ export function mountOperations<E extends Env>(
   }));
   const all: Mounted<E>[] = [
     ...routes,
-    ...(options.openapi === false ? [] : [openApiRoute(declared, resolveStub, options)]),
     ...docsRoutes(resolveStub, options),
     ...(options.mcp === false ? [] : [mcpRoute(operations, resolveStub, options)]),
   ];
+  if (options.openapi !== false) all.push(openApiRoute(declared, all, resolveStub, options));
   const routesByAddress = addressesOf(all).map((address) => [...address.values()]);
   for (const { method, path, answer } of routesByAddress.flat())
     app.on(method, routerPath(path), guarded(app, options, answer));
@@ -89,21 +91,35 @@ export function mountOperations<E extends Env>(
 
 interface Mounted<E extends Env> extends Addressed {
   readonly answer: (c: Context<E>) => Promise<Response>;
+  /** For a route of the mount itself, its entry in the document. Absent: it has none, or is an operation. */
+  readonly described?: DescribedRoute;
 }
 
 function openApiRoute<E extends Env>(
   routes: readonly OperationRoute[],
+  mounted: readonly Mounted<E>[],
   resolveStub: ResolveStub<E>,
   options: MountOperationsOptions<E>,
 ): Mounted<E> {
-  const document = openApiDocument(routes, options.openapi || {});
-  const name = 'the OpenAPI document';
   const path = `${options.basePath ?? '/api'}/openapi.json`;
+  const described: DescribedRoute = {
+    name: 'service/openapi',
+    tag: SERVICE_TAG,
+    method: 'GET',
+    path,
+    summary: 'Get this document',
+    answer: z.looseObject({ openapi: z.string() }),
+    headers: ['ETag'],
+    otherAnswers: { 304: 'Unchanged since the version in If-None-Match.' },
+  };
+  const beside = mounted.flatMap((each) => each.described ?? []);
+  const document = openApiDocument(routes, options.openapi || {}, [...beside, described]);
+  const answerDocument = documentAnswer(document);
   const answer = async (c: Context<E>): Promise<Response> => {
     await resolveStub(c);
-    return jsonResponse(c, document, 200);
+    return answerDocument(c, options.ownOrigin?.(c) ?? new URL(c.req.url).origin);
   };
-  return { name, method: 'GET', path, answer };
+  return { name: 'the OpenAPI document', method: 'GET', path, answer, described };
 }
 
 function docsRoutes<E extends Env>(
@@ -121,17 +137,30 @@ function docsRoutes<E extends Env>(
   const gated = (name: string, path: string, answer: (request: Request) => Response | Promise<Response>) => ({
     name,
     method: 'GET',
-    path: path,
+    path,
     answer: async (c: Context<E>): Promise<Response> => {
       await resolveStub(c);
       return answer(c.req.raw);
     },
   });
   return [
-    gated('the documentation', `${basePath}/docs`, () => docs.page(page)),
+    {
+      ...gated('the documentation', `${basePath}/docs`, () => docs.page(page)),
+      described: {
+        name: 'service/docs',
+        tag: SERVICE_TAG,
+        method: 'GET',
+        path: `${basePath}/docs`,
+        summary: 'Read this document as a page',
+        answer: { 'text/html': z.string() },
+      },
+    },
     gated('the script of the documentation', page.scriptUrl, (request) => docs.script(request)),
   ];
 }
+
+/** The group of the mount's own routes. */
+const SERVICE_TAG = 'service';
 
 function mcpRoute<E extends Env>(
   operations: OperationTable,
@@ -147,5 +176,17 @@ function mcpRoute<E extends Env>(
     resolveStub,
     serverInfo: serverInfo ?? { name: title, version },
   });
-  return { name: 'the MCP endpoint', method: 'POST', path: path, answer };
+  const message = z.looseObject({ jsonrpc: z.literal('2.0') });
+  const described: DescribedRoute = {
+    name: 'service/mcp',
+    tag: SERVICE_TAG,
+    method: 'POST',
+    path,
+    summary: 'Call a tool',
+    description:
+      'The Model Context Protocol, revision 2026-07-28, with one tool for each operation. Take a client of the protocol.',
+    body: message,
+    answer: { 'application/json': message, 'text/event-stream': z.string() },
+  };
+  return { name: 'the MCP endpoint', method: 'POST', path, answer, described };
 }

@@ -34,25 +34,33 @@ export interface OpenApiDocument extends OpenApiSource {
   };
 }
 
+export interface AssembleOptions {
+  /** `any` describes an answer without a form in JSON, such as a transform's, as anything. Default: `throw`. */
+  readonly unrepresentable?: 'throw' | 'any';
+  /** Ids of schemas that name none themselves (`.meta({ id })`). Default: none. */
+  readonly names?: ReadonlyMap<z.ZodType, string>;
+}
+
 /**
  * Makes the document. What is below `responses` is described as it is answered, open for fields to come, so that older
  * clients keep working; everything else as it is sent. A named schema whose two forms differ is `<Id>Input` as it is
  * sent. Shared responses, parameters and headers that nothing points at are left out.
- * @param unrepresentable `any` describes an answer without a form in JSON, such as a transform's, as anything.
  * @throws TypeError naming the operation when a schema has no form in JSON, and for two schemas of one id.
  */
 export function assembleDocument(
   document: OpenApiSource,
-  { unrepresentable = 'throw' }: { readonly unrepresentable?: 'throw' | 'any' } = {},
+  { unrepresentable = 'throw', names = new Map() }: AssembleOptions = {},
 ): OpenApiDocument {
   const met: Record<Form, Met> = { input: new Map(), output: new Map() };
   walk(document, (schema, form, place) => {
     met[form].set(schema, place);
     return {};
   });
-  const sent = convert(met.input, { io: 'input' });
+  const metadata = new NamedSchemas(names);
+  const sent = convert(met.input, { io: 'input', metadata });
   const answered = convert(met.output, {
     io: 'output',
+    metadata,
     unrepresentable,
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
@@ -71,6 +79,22 @@ export function assembleDocument(
   const whole = walk(document, (schema, form) => forms[form].get(schema) ?? {}) as OpenApiSource;
   const components = withoutUnused(whole.components, whole.paths);
   return { ...whole, components: { ...components, schemas: Object.fromEntries(named) } };
+}
+
+/** The metadata that schemas have of themselves, and ids for some that have none. */
+class NamedSchemas extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  readonly #names: ReadonlyMap<z.core.$ZodType, string>;
+
+  constructor(names: ReadonlyMap<z.core.$ZodType, string>) {
+    super();
+    this.#names = names;
+  }
+
+  override get<S extends z.core.$ZodType>(schema: S) {
+    const own = z.globalRegistry.get(schema);
+    const id = this.#names.get(schema);
+    return id === undefined || own?.id !== undefined ? own : { ...own, id };
+  }
 }
 
 type Form = 'input' | 'output';

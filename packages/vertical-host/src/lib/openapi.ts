@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of an operation mount, made from the declarations alone. */
 import type { ProblemCode } from '@freehold/contracts';
-import { isReadOnly, openApiPath } from '@freehold/operations';
+import { addressesOf, isReadOnly } from '@freehold/operations';
 import {
   assembleDocument,
   fieldParameters,
@@ -14,41 +14,106 @@ import {
   textHeader,
 } from '@freehold/operations/openapi';
 import { z } from 'zod';
+import {
+  CREDENTIALS,
+  type DescribedRoute,
+  describedOperation,
+  openApiAddress,
+  tagOf,
+} from './described-routes.ts';
+import { entityNames } from './entity-names.ts';
 import type { OperationRoute } from './operation-routes.ts';
 
 export interface OpenApiInfo {
   readonly title?: string;
   readonly version?: string;
+  /** The purpose of the application, in a sentence. Default: a sentence about its API. */
+  readonly description?: string;
+  /** The people who answer questions about the API. Default: the title as their name. */
+  readonly contact?: { readonly name: string; readonly url?: string; readonly email?: string };
+  /** The license of the API: with an address, or with its SPDX identifier. Default: proprietary. */
+  readonly license?: { readonly name: string } & ({ readonly url: string } | { readonly identifier: string });
+  /** Descriptions of the groups of operations, by tag. A tag is the noun of a name. Default: a sentence for each. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The routes that the application serves beside its operations: see {@link DescribedRoute}. Default: none. */
+  readonly describedRoutes?: readonly DescribedRoute[];
 }
 
+/** SPDX (annex D): a license that is on no list. In OpenAPI 3.1 a license needs an address or an identifier. */
+const PROPRIETARY = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
+
 /**
- * Builds the document. Schemas with an id (`.meta({ id })`) become shared components; an input with other optional
- * fields than the output is named `<Id>Input`.
- * @throws Error naming the operation whose schemas cannot be described.
+ * Builds the document. Schemas with an id (`.meta({ id })`) become shared components, and so do those of entities (see
+ * {@link entityNames}); an input with other optional fields than the output is named `<Id>Input`.
+ * @param beside the routes of the mount itself.
+ * @throws TypeError naming the operation whose schemas cannot be described, or two routes of one address.
  */
-export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): OpenApiDocument {
+export function openApiDocument(
+  routes: readonly OperationRoute[],
+  info: OpenApiInfo,
+  beside: readonly DescribedRoute[] = [],
+): OpenApiDocument {
+  const { title = 'Operations', version = '0.0.0', describedRoutes = [] } = info;
+  const described = [...describedRoutes, ...beside];
+  addressesOf([...routes, ...describedRoutes]);
   const paths: Record<string, Record<string, Part>> = {};
-  for (const route of routes) {
-    const path = openApiPath(route.path);
-    paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationObject(route);
-  }
+  const add = (route: OperationRoute | DescribedRoute, operation: Part): void => {
+    const path = openApiAddress(route);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
+  };
+  for (const route of routes) add(route, operationObject(route));
+  for (const route of described) add(route, describedOperation(route));
   const document = {
     openapi: '3.1.0' as const,
-    info: { title: info.title ?? 'Operations', version: info.version ?? '0.0.0' },
-    security: [{ session: [] }, { bearer: [] }],
+    info: {
+      title,
+      version,
+      description: info.description ?? descriptionOf(title),
+      contact: info.contact ?? { name: title },
+      license: info.license ?? PROPRIETARY,
+    },
+    servers: [{ url: '/', description: 'The instance that serves this document' }],
+    security: CREDENTIALS,
+    tags: tagsOf([...routes, ...described], info.tags),
     paths,
     components: {
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: 'sb_session' },
-        bearer: { type: 'http', scheme: 'bearer' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'sb_session',
+          description: 'The session of a member who signed in with a browser.',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token of the issuer that this instance trusts, for a program of a member.',
+        },
       },
+      parameters: HEADER_PARAMETERS,
       headers: { ...RESPONSE_HEADERS, 'X-Invocation-Id': textHeader('The recorded call.') },
       responses: problemComponents(),
     },
   };
   // The output of a transform has no schema, and is described as anything.
-  return assembleDocument(document, { unrepresentable: 'any' });
+  return assembleDocument(document, { unrepresentable: 'any', names: entityNames(routes) });
+}
+
+function descriptionOf(title: string): string {
+  return `The API of ${title}. A list takes \`limit\` and \`cursor\` and answers \`items\` and \`nextCursor\`; a failure is an RFC 9457 document with a \`code\` from a closed list; an operation that changes something takes an \`Idempotency-Key\`.`;
+}
+
+/** One tag for each group, in the order of the alphabet. */
+function tagsOf(
+  routes: readonly (OperationRoute | DescribedRoute)[],
+  descriptions: Readonly<Record<string, string>> = {},
+): { name: string; description: string }[] {
+  return [...new Set(routes.map(tagOf))].sort().map((name) => ({
+    name,
+    description: Object.hasOwn(descriptions, name)
+      ? (descriptions[name] as string)
+      : `What \`${name}\` offers.`,
+  }));
 }
 
 const READ_PROBLEMS: readonly ProblemCode[] = [
@@ -76,21 +141,21 @@ function operationObject(route: OperationRoute): Part {
   return {
     operationId: name.replaceAll('/', '.'),
     summary: operation.summary,
-    ...(operation.description === undefined ? {} : { description: operation.description }),
-    tags: [name.split('/')[0]],
+    description: `${operation.description ?? `${operation.summary}.`}\n\nNeeds the permission \`${operation.permission}\`.`,
+    tags: [tagOf(route)],
     'x-permission': operation.permission,
     parameters: [...addressParameters(route), ...headerParameters(route)],
     ...(method === 'GET' ? {} : { requestBody: requestBody(route) }),
     responses: {
       200: {
-        description: 'The output of the operation',
+        description: 'The output of the operation.',
         headers,
         content: {
           'application/json': { schema: operation.output },
         },
       },
       ...(method === 'GET' && operation.entity
-        ? { 304: { description: 'Not changed since that version', headers } }
+        ? { 304: { description: 'Not changed since that version.', headers } }
         : {}),
       ...problemReferences(method === 'GET' ? READ_PROBLEMS : WRITE_PROBLEMS),
     },
@@ -117,9 +182,15 @@ function addressParameters(route: OperationRoute): Part[] {
 }
 
 function headerParameters({ method, operation }: OperationRoute): Part[] {
-  const { IdempotencyKey, IfMatch, IfNoneMatch } = HEADER_PARAMETERS;
-  if (method === 'GET') return operation.entity ? [IfNoneMatch] : [];
-  return operation.entity ? [IdempotencyKey, IfMatch] : [IdempotencyKey];
+  const names =
+    method === 'GET'
+      ? operation.entity
+        ? ['IfNoneMatch']
+        : []
+      : operation.entity
+        ? ['IdempotencyKey', 'IfMatch']
+        : ['IdempotencyKey'];
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
 function responseHeaders({ method, operation }: OperationRoute): string[] {
