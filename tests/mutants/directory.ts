@@ -457,6 +457,15 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/vertical-registry/listing.test.ts`, 'spec C-13: an install block'),
   },
   {
+    id: 'dir-foreign-cursor',
+    requirement: null,
+    claim: 'A list takes the cursor of another list.',
+    file: `${src}/lib/performers.ts`,
+    find: '  if (!isList(input.query, output)) return perform;\n',
+    replace: "  if (!isList(input.query, output) || name !== '') return perform;\n",
+    killer: inNode(`${src}/lib/performers.test.ts`, 'takes and gives out only cursors that carry its name'),
+  },
+  {
     id: 'dir-builder-widens-listing',
     requirement: 'C-14',
     claim: 'The filters of a builder widen what they see.',

@@ -15,6 +15,16 @@ export const KERNEL: readonly Mutant[] = [
     killer: inNode(`${test}/invoke.test.ts`, 'a refused check rolls everything back'),
   },
   {
+    id: 'kernel-foreign-cursor',
+    requirement: null,
+    claim: 'A list of a vertical takes the cursor of another list.',
+    file: `${src}/operations/invoke.ts`,
+    find: 'lists.has(name) ? openCursor(name, input) : input',
+    replace:
+      'lists.has(name) ? { ...(input as object), cursor: (input as { cursor?: string }).cursor?.split("~").at(-1) } : input',
+    killer: inNode('examples/fieldwork/test/lists.test.ts', 'every list of the vertical refuses a cursor'),
+  },
+  {
     id: 'kernel-denial-not-written',
     requirement: 'C-30',
     claim: 'A refused check leaves no denial row.',

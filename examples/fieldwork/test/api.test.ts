@@ -184,6 +184,9 @@ test('every refusal is a problem document with a sentence', async () => {
     [400, 'GET', '/api/orders?state=lost'],
     [400, 'GET', '/api/orders?limit=many'],
     [400, 'GET', '/api/orders?cursor=%25'],
+    ...['orders', `orders/${draft.id}/history`, 'denials', 'members', 'invites', 'identity-events'].map(
+      (list): [number, string, string] => [400, 'GET', `/api/${list}?cursor=other/list~MDE`],
+    ),
     [400, 'GET', '/api/members?limit=0'],
     [400, 'GET', '/api/denials?surprise=1'],
     [400, 'POST', '/api/claim', { token: '' }],

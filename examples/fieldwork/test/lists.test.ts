@@ -1,8 +1,11 @@
 import { DatabaseSync } from 'node:sqlite';
+import { isList } from '@freehold/operations';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { z } from 'zod';
 import { fold, searchPatterns } from '../src/lib/text.ts';
 import { type OrderFilter, orderListStatement } from '../src/orders/store.ts';
 import { migrations } from '../src/vertical/migrations.ts';
+import { operations } from '../src/vertical/operations.ts';
 import { type Business, openBusiness, openOrder, people } from './business.ts';
 
 let business: Business;
@@ -115,7 +118,7 @@ describe('the list of orders', () => {
   test('a cursor of another list is refused by name', async () => {
     await manyOrders();
     const { nextCursor } = await business.run(people.owner, 'order/list', { limit: 1 });
-    for (const cursor of [nextCursor as string, 'no cursor']) {
+    for (const cursor of [nextCursor as string, 'no cursor', 'order/list~no_cursor']) {
       await expect(business.run(people.owner, 'order/list', { sort: 'due', cursor })).rejects.toMatchObject({
         code: 'validation_failed',
         errors: [{ path: 'cursor' }],
@@ -137,6 +140,33 @@ test('customers are listed by name, whatever the case, in pages', async () => {
   expect(listed.map(({ name }) => name.toLowerCase())).toEqual(['alpha', 'alpha', 'beta', 'delta', 'gamma']);
   expect(new Set(listed.map(({ id }) => id)).size).toBe(5);
   expect(second.nextCursor).toBeNull();
+});
+
+test('every list of the vertical refuses a cursor of another list, and one without a name', async () => {
+  const lists = Object.entries(operations).filter(([, { input, output }]) => isList(input, output));
+  expect(lists.length).toBeGreaterThan(5);
+  const { order, customerId } = await openOrder(business);
+  const known = { order: order.id, customer: customerId };
+  for (const [name, { input }] of lists) {
+    const fields = (input as z.ZodObject).shape;
+    const about = Object.fromEntries(Object.entries(known).filter(([field]) => field in fields));
+    for (const cursor of ['thing/list~MDE', 'MDE']) {
+      const call = business.run(people.owner, name as 'order/list', { ...about, cursor });
+      await expect(call, name).rejects.toMatchObject({
+        code: 'validation_failed',
+        errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
+      });
+    }
+  }
+});
+
+test('customers with the longest names, in any script, are listed in pages', async () => {
+  for (const last of ['甲', '乙', '丙'])
+    await business.run(people.owner, 'customer/create', { name: `${'株'.repeat(199)}${last}` });
+  const first = await business.run(people.owner, 'customer/list', { limit: 2 });
+  const cursor = first.nextCursor as string;
+  const second = await business.run(people.owner, 'customer/list', { limit: 2, cursor });
+  expect([first.items.length, second.items.length]).toEqual([2, 1]);
 });
 
 test('an empty field of a form clears what was there, and a field left out keeps it', async () => {

@@ -18,7 +18,7 @@ export {
   type DoAuthProviderOptions,
   doAuthProvider,
 } from './directory-provider/provider.ts';
-export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
+export { type IdentityEvent, type IdentityEventType, identityEventCursor } from './events/operations.ts';
 export type { ForgottenScope } from './identity-directory/forget-scope.ts';
 export type { Recognised, ResolvedPrincipal, ResolvePrincipalInput } from './identity-directory/recognise.ts';
 export { resolvePrincipal } from './identity-directory/recognise.ts';

@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { cutPage, decodeCursor, encodeCursor, LIMIT_DEFAULT, LIMIT_MAX, pageOf, pageQuery } from './pages.ts';
+import {
+  CURSOR_LENGTH_MAX,
+  cutPage,
+  decodeCursor,
+  encodeCursor,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  nameCursors,
+  pageOf,
+  pageQuery,
+} from './pages.ts';
 
 describe('a cursor', () => {
   test('gives back any key, and is safe in a query', () => {
@@ -58,5 +68,39 @@ test('the query of a list has a default and a bound', () => {
   expect(query.parse({})).toEqual({ limit: LIMIT_DEFAULT });
   expect(query.safeParse({ limit: LIMIT_MAX }).success).toBe(true);
   for (const limit of [0, LIMIT_MAX + 1, 1.5, '20']) expect(query.safeParse({ limit }).success).toBe(false);
-  expect(query.safeParse({ cursor: 'x'.repeat(513) }).success).toBe(false);
+  expect(query.safeParse({ cursor: 'x'.repeat(CURSOR_LENGTH_MAX + 1) }).success).toBe(false);
+});
+
+describe('a named list', () => {
+  const numbers = ({ cursor }: { readonly cursor?: string }) => ({
+    items: [cursor],
+    nextCursor: encodeCursor('2'),
+  });
+  const methods = nameCursors({ odd: numbers, even: numbers, plain: numbers }, ['odd', 'even']);
+
+  test('goes on from its own cursor, and refuses one of another list, or of none', () => {
+    const { nextCursor } = methods.odd({});
+    expect(nextCursor).toBe(`odd~${encodeCursor('2')}`);
+    expect(methods.odd({ cursor: nextCursor }).items).toEqual([encodeCursor('2')]);
+    for (const cursor of [
+      methods.even({}).nextCursor,
+      encodeCursor('2'),
+      '',
+      '~',
+      'odd',
+      `odd${encodeCursor('2')}`,
+    ])
+      expect(() => methods.odd({ cursor }), cursor).toThrow(
+        expect.objectContaining({
+          code: 'validation_failed',
+          errors: [{ path: 'cursor', message: expect.any(String) }],
+        }),
+      );
+  });
+
+  test('other methods, the last page and calls without a query stay as they are', () => {
+    expect(methods.plain({ cursor: 'x' }).items).toEqual(['x']);
+    const last = nameCursors({ list: (_query?: object) => ({ items: [], nextCursor: null }) }, ['list']);
+    expect(last.list()).toEqual({ items: [], nextCursor: null });
+  });
 });

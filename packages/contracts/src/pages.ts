@@ -5,11 +5,16 @@ import { PlatformError } from './problems.ts';
 export const LIMIT_DEFAULT = 20;
 export const LIMIT_MAX = 200;
 
-/** An opaque cursor that can stand in an address. No list has a longer sort key. */
+const FOREIGN = 'is not one that this list gave out';
+
+/** The longest cursor. A sort key may have 690 bytes: a name of 200 characters in any script, and an id. */
+export const CURSOR_LENGTH_MAX = 1_024;
+
+/** An opaque cursor that can stand in an address. */
 const CURSOR = z
   .string()
-  .max(512)
-  .regex(/^[!-~]*$/, 'is not one that this list gave out');
+  .max(CURSOR_LENGTH_MAX)
+  .regex(/^[!-~]*$/, FOREIGN);
 
 /** The two query fields of every list. */
 export const pageQuery = {
@@ -43,11 +48,54 @@ export function decodeCursor(cursor: string): string {
     );
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-      errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-      cause,
-    });
+    throw foreignCursor(cause);
   }
+}
+
+/** The refusal of a cursor that this list did not give out. */
+export function foreignCursor(cause?: unknown): PlatformError {
+  return new PlatformError('validation_failed', `The cursor ${FOREIGN}.`, {
+    errors: [{ path: 'cursor', message: FOREIGN }],
+    cause,
+  });
+}
+
+/** Between the name of a list and its cursor. No name and no encoded key has one. */
+const OF = '~';
+
+/** Returns a cursor with the name of its list, which must be visible ASCII without a tilde. Null stays null. */
+export function nameCursor<C extends string | null>(list: string, cursor: C): C {
+  return (cursor === null ? null : `${list}${OF}${cursor}`) as C;
+}
+
+/**
+ * Returns a cursor without the name of its list.
+ * @throws PlatformError `validation_failed` for the cursor of another list: its key would mean another place here.
+ */
+export function cursorOf(list: string, cursor: string): string {
+  if (!cursor.startsWith(list + OF)) throw foreignCursor();
+  return cursor.slice(list.length + 1);
+}
+
+/** Returns a query whose cursor has no name, for the list itself. @throws PlatformError as {@link cursorOf}. */
+export function openCursor<Q>(list: string, query: Q): Q {
+  const cursor = (query as { readonly cursor?: unknown } | undefined)?.cursor;
+  return typeof cursor === 'string' ? { ...query, cursor: cursorOf(list, cursor) } : query;
+}
+
+/** Returns a page whose next cursor carries the name of the list. */
+export function namePage<P>(list: string, page: P): P {
+  const next = (page as { readonly nextCursor?: unknown } | undefined)?.nextCursor;
+  return typeof next === 'string' ? { ...page, nextCursor: nameCursor(list, next) } : page;
+}
+
+/** Wraps the lists among the methods of a unit: each takes and gives out only cursors that carry its name. */
+export function nameCursors<M extends object>(methods: M, lists: readonly (keyof M & string)[]): M {
+  const named = lists.map((list) => {
+    const read = methods[list] as (input: unknown) => unknown;
+    return [list, (input: unknown) => namePage(list, read(openCursor(list, input)))];
+  });
+  return { ...methods, ...Object.fromEntries(named) };
 }
 
 /**

@@ -6,7 +6,9 @@ import {
   type BookmarkRecord,
   type Bookmarks,
   type BookmarksQuery,
+  cursorOf,
   type ExaminedScopeCopy,
+  nameCursor,
   PlatformError,
   QUERY_BYTES_MAX,
   QUERY_ROWS_MAX,
@@ -54,6 +56,9 @@ export interface ScopeCopiesParts extends CopyAdmissionParts {
   /** Whether there is such a scope, of this tenant or of another. */
   readonly isThere: (scopeId: ScopeId) => Promise<boolean>;
 }
+
+/** The name of the list of bookmarks in its cursors. */
+const BOOKMARKS = 'bookmarks';
 
 export function makeScopeCopies(
   parts: ScopeCopiesParts,
@@ -199,11 +204,11 @@ export function makeScopeCopies(
       const page = await (await toolsOf({ tenantId, scopeId })).bookmarks({
         limit,
         ...(at === undefined ? {} : { atMs: Date.parse(at) }),
-        ...(cursor === undefined ? {} : { cursor }),
+        ...(cursor === undefined ? {} : { cursor: cursorOf(BOOKMARKS, cursor) }),
       });
       return {
         items: page.items.map(bookmarkOf),
-        nextCursor: page.nextCursor,
+        nextCursor: nameCursor(BOOKMARKS, page.nextCursor),
         current: page.current && bookmarkOf(page.current),
         earliest: page.earliest && bookmarkOf(page.earliest),
       };

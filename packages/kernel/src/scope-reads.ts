@@ -5,6 +5,7 @@ import {
   deadLettersQuery,
   entityRef,
   facetsQuery,
+  nameCursors,
   pageQuery,
   parseInput,
   platformRequestHistoryQuery,
@@ -22,6 +23,16 @@ import { makeFacets } from './events/facets.ts';
 import { makeEventLog, type Reading } from './events/log.ts';
 import { makeReaders } from './events/readers.ts';
 import type { ScopeParts } from './scope-unit.ts';
+
+/** Their cursors carry their names. */
+const LISTS = [
+  'history',
+  'deadLetters',
+  'listPlatformRequests',
+  'platformRequestHistory',
+  'table',
+  'listDenials',
+] as const satisfies readonly (keyof ScopeMethods)[];
 
 const REF = { tenantId: true, scopeId: true } as const;
 const historyInput = z.strictObject({
@@ -61,7 +72,7 @@ export function makeReadMethods({
     mayRead: readers(asked.reader),
     sealed: asked.sealed ?? false,
   });
-  return {
+  const methods = {
     history: (input) => {
       const { reader, sealed, ...query } = parseInput('The query', historyInput, input);
       return log.history({ ...query, ...readingOf({ reader: reader as ActorId | undefined, sealed }) });
@@ -89,4 +100,5 @@ export function makeReadMethods({
         appliedAt: toTimestamp(appliedAtMs),
       })),
   } satisfies Partial<ScopeMethods>;
+  return nameCursors(methods, LISTS);
 }

@@ -191,6 +191,8 @@ test('rows are narrowed by any number of conditions', async () => {
   expect((await allRows(window, { table: 'heavy', limit: 2 })).map(([n]) => n)).toEqual([2, 3, 4]);
 });
 
+const tableCursor = (place: string) => `table~${Buffer.from(place).toString('base64url')}`;
+
 test.each<[string, Query, object]>([
   ['a table that is none', { table: 'lost' }, { code: 'not_found', reason: 'unknown_table' }],
   ['SQLite’s own table', { table: 'sqlite_master' }, { code: 'not_found' }],
@@ -213,8 +215,18 @@ test.each<[string, Query, object]>([
   ['a cursor that is none', { table: 'plain', cursor: 'bm9uZQ' }, { code: 'validation_failed' }],
   [
     'another table’s cursor',
-    { table: 'pairs', cursor: Buffer.from('[["integer","1"]]').toString('base64url') },
+    { table: 'pairs', cursor: tableCursor('["plain",[["integer","1"],["integer","1"]]]') },
     { reason: 'cursor_malformed' },
+  ],
+  [
+    'a cursor of another key',
+    { table: 'pairs', cursor: tableCursor('["pairs",[["integer","1"]]]') },
+    { reason: 'cursor_malformed' },
+  ],
+  [
+    'another list’s cursor',
+    { table: 'plain', cursor: tableCursor('["plain",[["integer","1"]]]').replace('table', 'history') },
+    { code: 'validation_failed', errors: [{ path: 'cursor' }] },
   ],
   ['a page too large', { table: 'plain', limit: 201 }, { code: 'validation_failed' }],
 ])('%s is refused', async (_name, query, refusal) => {

@@ -1,5 +1,13 @@
 /** Computes from the model what a scope's reads answer. Sealed values are compared as sealed, not byte by byte. */
-import { decodeCursor, type EntityRef, encodeCursor, timeOfId, toTimestamp } from '@freehold/contracts';
+import {
+  cursorOf,
+  decodeCursor,
+  type EntityRef,
+  encodeCursor,
+  nameCursor,
+  timeOfId,
+  toTimestamp,
+} from '@freehold/contracts';
 import { SERVICES } from '../ledger/ledger.ts';
 import { keysNeeded, ModelFailure } from './calls.ts';
 import { grantsOf, permissionsOfRole, proofs, prove, rolesOf } from './permissions.ts';
@@ -40,11 +48,12 @@ export const READS: Reads = {
       sealed,
     }: { entity: EntityRef; limit: number; cursor?: string; sealed?: boolean },
   ) => {
-    const after = cursor === undefined ? '' : decodeCursor(cursor);
+    const after = cursor === undefined ? '' : decodeCursor(cursorOf('history', cursor));
     const rows = world.state.events
       .values()
       .filter((row) => row.entityType === entity.type && row.entityId === entity.id && row.id > after);
     return page(
+      'history',
       rows,
       limit,
       ({ id }) => id,
@@ -118,13 +127,14 @@ export const READS: Reads = {
     world,
     { subscriber, limit, cursor }: { subscriber?: string; limit: number; cursor?: string },
   ) => {
-    const before = cursor === undefined ? '~' : decodeCursor(cursor);
+    const before = cursor === undefined ? '~' : decodeCursor(cursorOf('deadLetters', cursor));
     const rows = world.state.dead
       .values()
       .filter((row) => subscriber === undefined || row.subscriber === subscriber)
       .filter((row) => `${row.event} ${row.subscriber}` < before)
       .reverse();
     return page(
+      'deadLetters',
       rows,
       limit,
       (row) => `${row.event} ${row.subscriber}`,
@@ -149,7 +159,7 @@ export const READS: Reads = {
       cursor,
     }: { actor?: string; permission?: string; limit: number; cursor?: string },
   ) => {
-    const before = cursor === undefined ? '~' : decodeCursor(cursor);
+    const before = cursor === undefined ? '~' : decodeCursor(cursorOf('listDenials', cursor));
     const rows = state.denials
       .values()
       .filter((row) => actor === undefined || row.actor === actor)
@@ -157,6 +167,7 @@ export const READS: Reads = {
       .filter((row) => row.id < before)
       .reverse();
     return page(
+      'listDenials',
       rows,
       limit,
       ({ id }) => id,
@@ -213,13 +224,14 @@ export const READS: Reads = {
     { state },
     { kind, limit, cursor }: { kind?: string; limit: number; cursor?: string },
   ) => {
-    const after = cursor === undefined ? '' : decodeCursor(cursor);
+    const after = cursor === undefined ? '' : decodeCursor(cursorOf('listPlatformRequests', cursor));
     const rows = state.requests
       .values()
       .filter(
         (row) => row.status === 'pending' && (kind === undefined || row.kind === kind) && row.id > after,
       );
     return page(
+      'listPlatformRequests',
       rows,
       limit,
       ({ id }) => id,
@@ -283,6 +295,7 @@ function records({ state, keys }: ReadWorld, rows: readonly EventRow[], sealed =
 }
 
 function page<T>(
+  list: string,
   rows: readonly T[],
   limit: number,
   key: (row: T) => string,
@@ -292,7 +305,7 @@ function page<T>(
   const last = shown.at(-1);
   return {
     items: items(shown),
-    nextCursor: rows.length > limit && last !== undefined ? encodeCursor(key(last)) : null,
+    nextCursor: rows.length > limit && last !== undefined ? nameCursor(list, encodeCursor(key(last))) : null,
   };
 }
 

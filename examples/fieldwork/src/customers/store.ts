@@ -1,5 +1,5 @@
 /** The SQL of customers, typed in and out. */
-import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import { cutPage, decodeCursor, foreignCursor, type Page, PlatformError } from '@freehold/contracts';
 import {
   computed,
   defineTable,
@@ -105,9 +105,7 @@ function parseKey(cursor: string): [name: string, id: string] {
   } catch {
     // Not ours: refused below like every other stranger.
   }
-  throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-    errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-  });
+  throw foreignCursor();
 }
 
 function searchable(record: CustomerRecord): string {

@@ -3,6 +3,7 @@ import {
   type ActorId,
   cutPage,
   decodeCursor,
+  foreignCursor,
   type Page,
   PlatformError,
   type PrincipalId,
@@ -270,9 +271,7 @@ export function listNotes(
 function parseDueKey(cursor: string): [due: number, id: string] {
   const match = /^(\d{1,16}):(\w+)$/.exec(decodeCursor(cursor));
   if (!match) {
-    throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-      errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-    });
+    throw foreignCursor();
   }
   return [Number(match[1]), match[2] as string];
 }

@@ -1,12 +1,11 @@
 /**
  * Logs: the history of one order or customer for members who may see it; refused attempts and sign-ins for the owner.
  */
-import type { IdentityEvent } from '@freehold/auth';
+import { type IdentityEvent, identityEventCursor } from '@freehold/auth';
 import {
   type EntityRef,
   type EventId,
   type EventRecord,
-  encodeCursor,
   LIMIT_MAX,
   type Page,
   toTimestamp,
@@ -151,7 +150,8 @@ async function listOfKind(
       if (kindOfIdentityEvent(event.type) !== wanted.kind) continue;
       items.push(event);
       const isLast = index === page.items.length - 1 && page.nextCursor === null;
-      if (items.length === wanted.limit) return { items, nextCursor: isLast ? null : encodeCursor(event.id) };
+      if (items.length === wanted.limit)
+        return { items, nextCursor: isLast ? null : identityEventCursor(event) };
     }
     if (page.nextCursor === null) return { items, nextCursor: null };
     cursor = page.nextCursor;

@@ -1,6 +1,14 @@
 /** Identity events: written in the transaction of their change, read by the tenant's admin. */
 
-import { cutPage, decodeCursor, LIMIT_DEFAULT, LIMIT_MAX, type Page } from '@freehold/contracts';
+import {
+  cutPage,
+  decodeCursor,
+  encodeCursor,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  nameCursor,
+  type Page,
+} from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { invalid, refusal } from '../lib/refusals.ts';
 import type { SubjectKey } from '../lib/subject.ts';
@@ -130,6 +138,14 @@ export function recordRefusal(
     const counted = countRefusals(unit.db, { scopeId, issuer: subject.issuer, sub: subject.sub, ...hour });
     return Math.min(REFUSALS_MAX_OF_ONE - counted.ofSubject, REFUSALS_MAX_OF_ALL - counted.ofAll);
   });
+}
+
+/** The list of {@link makeEventOperations}, in its cursors. */
+export const IDENTITY_EVENTS = 'listIdentityEvents';
+
+/** Returns the cursor after one event, for a reader who shows a part of a page. */
+export function identityEventCursor({ id }: Pick<IdentityEvent, 'id'>): string {
+  return nameCursor(IDENTITY_EVENTS, encodeCursor(id));
 }
 
 export function makeEventOperations(unit: UnitContext) {

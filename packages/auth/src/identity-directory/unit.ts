@@ -2,6 +2,7 @@
  * The identity directory: one unit per tenant, keyed by the tenant id, with that tenant's people, seats, invites,
  * settings, sessions and accounts, and no other tenant's (spec 2.6).
  */
+import { nameCursors } from '@freehold/contracts';
 import {
   defineUnit,
   type Keyring,
@@ -14,7 +15,7 @@ import { makeAccountOperations } from '../accounts/operations.ts';
 import { makeConfigOperations } from '../config/operations.ts';
 import { makeConfigVersion } from '../config/version.ts';
 import { makeCopyOperations } from '../copies/operations.ts';
-import { makeEventOperations } from '../events/operations.ts';
+import { IDENTITY_EVENTS, makeEventOperations } from '../events/operations.ts';
 import { newestEventId } from '../events/store.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { makeSecretKeeper } from '../lib/secret-keeper.ts';
@@ -90,7 +91,7 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
   const keeper = makeSecretKeeper(unit, sealing);
   const configVersion = makeConfigVersion(unit);
   const accounts = makeAccountOperations(unit, keeper);
-  return {
+  const methods = {
     ...makePeopleOperations(unit),
     ...makeSeatOperations(unit),
     ...makeRecoveryOperations(unit),
@@ -105,4 +106,5 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makeForgetOperations(unit),
     ...makeCopyOperations(unit),
   };
+  return nameCursors(methods, ['listMembers', 'listInvites', IDENTITY_EVENTS]);
 }

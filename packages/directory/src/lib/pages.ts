@@ -1,5 +1,5 @@
 /** Keyset pages in SQL: the given filters, then the key, so that one index serves both. */
-import { cutPage, decodeCursor, type Page, PlatformError } from '@freehold/contracts';
+import { cutPage, decodeCursor, foreignCursor, type Page } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 
 /** One statement with its parameters. */
@@ -113,7 +113,5 @@ export function beginsWith(column: string, prefix: string): Statement {
 function numericCursor(cursor: string): number {
   const key = Number(decodeCursor(cursor));
   if (Number.isSafeInteger(key) && key >= 0) return key;
-  throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-    errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-  });
+  throw foreignCursor();
 }

@@ -2,6 +2,7 @@
  * Every declared operation has exactly one performer, and its declaration chooses it where no part claims it. That each one
  * does what it is declared to do over the real directory: `access/admission.test.ts`.
  */
+import { isList } from '@freehold/operations';
 import { describe, expect, test } from 'vitest';
 import type { AdminCall } from '../access/actors.ts';
 import { type AdminOperation, adminOperations } from '../admin-operations.ts';
@@ -61,6 +62,32 @@ describe.each(OPERATIONS)('$name', (operation) => {
     expect(await performedBy(operation, { query: { dryRun: false } })).toBe(own);
   });
 });
+
+test.each(OPERATIONS.filter(({ input, output }) => isList(input.query, output)))(
+  '$name takes and gives out only cursors that carry its name',
+  async ({ name }) => {
+    const asked: unknown[] = [];
+    const list: Performer = async ({ query }) => {
+      asked.push(query.cursor);
+      return found({ items: [], nextCursor: 'Mg' });
+    };
+    const turn = (query: AdminCall['query']) => {
+      const performed = makePerformers(adminOperations, [{ [name]: list }], declared).get(name);
+      const call = { operation: name, params: {}, query, body: {} } as unknown as AdminCall;
+      return performed?.perform(call, performed.operation);
+    };
+    const page = await turn({});
+    expect(page?.value).toEqual({ items: [], nextCursor: `${name}~Mg` });
+    await turn({ cursor: `${name}~Mg` });
+    expect(asked).toEqual([undefined, 'Mg']);
+    for (const cursor of ['other.list~Mg', 'Mg'])
+      await expect(turn({ cursor })).rejects.toMatchObject({
+        code: 'validation_failed',
+        errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
+      });
+    expect(asked).toHaveLength(2);
+  },
+);
 
 test('a part performs what it claims, and its plan is a plan all the same', async () => {
   const parts = [{ 'channels.promote': named('registry') }, { 'issues.list': named('issues') }];

@@ -4,6 +4,8 @@
  *
  * Invariant: every declared operation has exactly one performer, or the table is not made.
  */
+import { namePage, openCursor } from '@freehold/contracts';
+import { isList } from '@freehold/operations';
 import type { AdminCall, AdminResult } from '../access/actors.ts';
 import type { AdminOperation, AuditRule } from '../declarations/admin-operation.ts';
 import { mergeDisjoint } from './feature.ts';
@@ -55,7 +57,7 @@ export function makePerformers(
       throw new TypeError(
         isLong ? `the long work ${name} has no performer` : `${name} is not declared as long work`,
       );
-    const perform = claimed[name] ?? own[audit];
+    const perform = ofList(operation, claimed[name] ?? own[audit]);
     if (!operation.plan || isLong) return perform;
     return (call) => (call.query.dryRun === true ? plan(call, operation) : perform(call, operation));
   };
@@ -63,6 +65,15 @@ export function makePerformers(
   return new Map(
     operations.map((operation) => [operation.name, { operation, perform: performerOf(operation) }]),
   );
+}
+
+/** The performer of a list takes and gives out only cursors of this list. */
+function ofList({ name, input, output }: AdminOperation, perform: Performer): Performer {
+  if (!isList(input.query, output)) return perform;
+  return async (call, operation) => {
+    const result = await perform({ ...call, query: openCursor(name, call.query) }, operation);
+    return { ...result, value: namePage(name, result.value) };
+  };
 }
 
 /** Makes a performer for each entry of a table. */

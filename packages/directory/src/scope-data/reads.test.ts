@@ -39,7 +39,7 @@ const READS: Read[] = [
     name: 'tables.read',
     path: 'tables/orders',
     params: { table: 'orders' },
-    query: { filters: JSON.stringify(FILTERS), order: 'desc', limit: 5, cursor: 'abc' },
+    query: { filters: JSON.stringify(FILTERS), order: 'desc', limit: 5, cursor: 'tables.read~abc' },
     asked: { filters: JSON.stringify(FILTERS), order: 'desc', limit: '5', cursor: 'abc' },
     items: 1,
     other: 'orders',
@@ -100,7 +100,7 @@ const READS: Read[] = [
   {
     name: 'history.get',
     path: 'history',
-    query: { ...ORDER, entityId: 'ord_2', cursor: 'abc' },
+    query: { ...ORDER, entityId: 'ord_2', cursor: 'history.get~abc' },
     asked: { ...ORDER, entityId: 'ord_2', limit: '20', cursor: 'abc' },
     items: 0,
     other: 'order/ord_2',

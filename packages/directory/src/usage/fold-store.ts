@@ -5,6 +5,7 @@
 import {
   cutPage,
   decodeCursor,
+  foreignCursor,
   type Page,
   PlatformError,
   type TenantId,
@@ -139,9 +140,7 @@ function foldCursor(cursor: string): string[] {
   const key = decodeCursor(cursor);
   const space = key.indexOf(' ');
   if (space > 0) return [key.slice(0, space), key.slice(space + 1)];
-  throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-    errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-  });
+  throw foreignCursor();
 }
 
 function foldOf(row: FoldRow): UsageFold {

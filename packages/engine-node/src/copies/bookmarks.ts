@@ -1,5 +1,5 @@
 /** Lists the commits to which a unit can be rewound, page by page. */
-import { PlatformError } from '@freehold/contracts';
+import { foreignCursor } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, UnitTools } from '@freehold/store';
 import { bookmarkOf, type Commit, seqOfBookmark } from '../history/bookmark.ts';
 import { commitsNewestFirst, earliestCommit } from '../history/commits.ts';
@@ -50,9 +50,6 @@ function asBookmark(commit: Commit): Bookmark {
 
 function requireCursor(cursor: string): number {
   const seq = seqOfBookmark(cursor);
-  if (seq === null)
-    throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-      errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-    });
+  if (seq === null) throw foreignCursor();
   return seq;
 }

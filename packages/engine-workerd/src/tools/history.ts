@@ -4,7 +4,7 @@
  * is therefore closed from the start of the rewind until the older state is admitted. It cannot remember that itself,
  * because its storage goes back; a second object, its keeper, remembers it.
  */
-import { decodeCursor, encodeCursor, PlatformError } from '@freehold/contracts';
+import { decodeCursor, encodeCursor, foreignCursor, PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, SqlRow } from '@freehold/store';
 import { durableDatabase } from '../lib/durable-database.ts';
 import { type AdmitStep, takeSteps } from './admission.ts';
@@ -63,7 +63,7 @@ export async function listBookmarks(
       () => null,
     );
   const startMs = cursor === undefined ? (atMs ?? nowMs) : Number(decodeCursor(cursor));
-  if (!Number.isSafeInteger(startMs)) throw malformed();
+  if (!Number.isSafeInteger(startMs)) throw foreignCursor();
   const items: Bookmark[] = cursor === undefined && atMs === undefined ? [current] : [];
   let ms = startMs;
   let isEnd = false;
@@ -130,8 +130,4 @@ function unknownBookmark(cause?: unknown): never {
     reason: 'unknown_bookmark',
     ...(cause === undefined ? {} : { cause }),
   });
-}
-
-function malformed(): PlatformError {
-  return new PlatformError('validation_failed', 'The cursor is not one that this list gave out.');
 }

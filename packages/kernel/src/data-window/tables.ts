@@ -62,8 +62,8 @@ export function readTable(db: SqlDatabase, query: Omit<TableQuery, 'tenantId' | 
   const keys = keyColumns(shape);
   const conditions = query.filters.map((filter) => conditionOf(shape.columns, filter));
   if (query.cursor !== undefined && keys.length > 0)
-    conditions.push(after(keys, order, parsePlace(query.cursor, keys)));
-  const offset = keys.length === 0 && query.cursor !== undefined ? parseOffset(query.cursor) : 0;
+    conditions.push(after(keys, order, parsePlace(shape, query.cursor, keys)));
+  const offset = keys.length === 0 && query.cursor !== undefined ? parseOffset(shape, query.cursor) : 0;
 
   const selected = [...keys.flatMap(placed), ...columns.map(({ name }) => shownColumn(name))];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`;
@@ -93,7 +93,7 @@ export function readTable(db: SqlDatabase, query: Omit<TableQuery, 'tenantId' | 
     nextCursor:
       last === undefined
         ? null
-        : encodeCursor(JSON.stringify(keys.length === 0 ? offset + limit : last.place)),
+        : encodeCursor(JSON.stringify([shape.name, keys.length === 0 ? offset + limit : last.place])),
     truncated: columns.length < shape.columns.length || shown.some(({ cells }) => cells.some(isCut)),
   };
 }
@@ -146,19 +146,26 @@ function conditionOf(columns: readonly ColumnInfo[], { column, op, value }: Tabl
     : { sql: `${quoted(column)} ${op} ?`, params: [value] };
 }
 
-function parsePlace(cursor: string, keys: readonly string[]): Place {
-  const parsed = place.safeParse(parseJson(decodeCursor(cursor)));
+function parsePlace(shape: TableShape, cursor: string, keys: readonly string[]): Place {
+  const parsed = place.safeParse(positionIn(shape, cursor));
   if (parsed.success && parsed.data.length === keys.length) return parsed.data;
-  throw refused('cursor_malformed', 'The cursor is not one of this table.');
+  throw malformedCursor();
 }
 
-function parseOffset(cursor: string): number {
-  const parsed = z
-    .int()
-    .min(0)
-    .safeParse(parseJson(decodeCursor(cursor)));
+function parseOffset(shape: TableShape, cursor: string): number {
+  const parsed = z.int().min(0).safeParse(positionIn(shape, cursor));
   if (parsed.success) return parsed.data;
-  throw refused('cursor_malformed', 'The cursor is not one of this table.');
+  throw malformedCursor();
+}
+
+/** The position in a cursor of this table. A place in another table can look alike. */
+function positionIn({ name }: TableShape, cursor: string): unknown {
+  const parsed = z.tuple([z.literal(name), z.unknown()]).safeParse(parseJson(decodeCursor(cursor)));
+  return parsed.success ? parsed.data[1] : undefined;
+}
+
+function malformedCursor(): PlatformError {
+  return refused('cursor_malformed', 'The cursor is not one of this table.');
 }
 
 function parseJson(text: string): unknown {

@@ -10,11 +10,13 @@ import {
   IN_WORDS,
   type InvocationId,
   type InvokeResult,
+  namePage,
+  openCursor,
   PlatformError,
   type SubjectReader,
   validationError,
 } from '@freehold/contracts';
-import { isReadOnly, type OperationDeclaration } from '@freehold/operations';
+import { isList, isReadOnly, type OperationDeclaration } from '@freehold/operations';
 import { isThenable, RollbackThen, TransactionLost } from '@freehold/store';
 import type { ScopeInvoke } from '../contract/scope-methods.ts';
 import type { DenialStore } from '../denials/store.ts';
@@ -67,6 +69,8 @@ interface Call {
 
 interface Invoker extends InvokeParts {
   readonly operations: ReadonlyMap<string, Operation>;
+  /** The names of the operations that answer lists: their cursors carry it. */
+  readonly lists: ReadonlySet<string>;
   readonly isSealing: boolean;
   readonly reader: SubjectReader;
 }
@@ -77,6 +81,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
   const invoker: Invoker = {
     ...parts,
     operations: new Map<string, Operation>(Object.entries(vertical.operations)),
+    lists: listsOf(vertical),
     isSealing: sealsAnything(vertical),
     reader: {
       get: (sql, ...params) => readOnlySql.get(sql, ...params),
@@ -131,7 +136,7 @@ function perform(
   const sent = jsonInput(request.input);
   const parsed = attempt(name, (value) => operation.input.safeParse(value, IN_WORDS), sent);
   if (!parsed.success) throw validationError('The input', parsed.error);
-  const input = parsed.data;
+  const input = ownInput(invoker, name, parsed.data);
 
   const entity = entityOf(invoker, name, operation, input);
   const proof = demand(invoker, invocation, name, operation.permission, entity);
@@ -240,6 +245,7 @@ function runFrame(
   try {
     const context = contextOf(invoker, frame, (nested, given) => invokeNested(invoker, frame, nested, given));
     output = outputOf(name, operation, operation.run(context, input));
+    if (invoker.lists.has(name)) output = namePage(name, output);
   } catch (error) {
     // Only the look asks for keys: a handler that has run is not run again.
     throw isKeysNeeded(error) ? noVault() : soundError(name, error);
@@ -286,12 +292,13 @@ function invokeNested(invoker: Invoker, frame: Frame, name: string, given: unkno
     throw new TypeError(
       `${where} with an input that does not fit: ${validationError('It', parsed.error).message}`,
     );
+  const nestedInput = ownInput(invoker, name, parsed.data);
   const work = (): unknown => {
-    const entity = entityOf(invoker, name, operation, parsed.data);
+    const entity = entityOf(invoker, name, operation, nestedInput);
     return runFrame(invoker, invocation, {
       name,
       operation,
-      input: parsed.data,
+      input: nestedInput,
       proof: demand(invoker, invocation, name, operation.permission, entity),
       parent: frame.id,
       cause: frame.lastEvent ?? frame.cause,
@@ -300,6 +307,17 @@ function invokeNested(invoker: Invoker, frame: Frame, name: string, given: unkno
     }).output;
   };
   return isReadOnly(operation) ? work() : unit.db.savepoint(work);
+}
+
+/** Returns the names of the operations that answer lists. */
+function listsOf({ operations }: Vertical): ReadonlySet<string> {
+  const lists = Object.entries(operations).filter(([, { input, output }]) => isList(input, output));
+  return new Set(lists.map(([name]) => name));
+}
+
+/** Returns the input of an operation; a cursor must be one that it gave out. @throws PlatformError `validation_failed`. */
+function ownInput({ lists }: Invoker, name: string, input: unknown): unknown {
+  return lists.has(name) ? openCursor(name, input) : input;
 }
 
 /**
