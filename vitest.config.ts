@@ -63,7 +63,9 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['tests/{e2e,scaffold}/**/*.test.ts'],
+          include: ['tests/{e2e,packages,scaffold}/**/*.test.ts'],
+          // Only `npm run test:long` runs these.
+          exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,

@@ -47,7 +47,7 @@ export interface LeftoverRole {
   readonly role: string | null;
 }
 
-interface InScope {
+export interface InScope {
   readonly scopeId: string;
   readonly principal: string;
 }

@@ -15,7 +15,7 @@ import { hashSecret, isWellFormedSecret, TOKEN_PREFIXES } from './secret.ts';
 /** The time of last use is exact to a minute: a busy token costs one write a minute. */
 const LAST_USE_STEP_MS = 60_000;
 
-interface Caller {
+export interface Caller {
   readonly actor: Actor;
   /** The id of the token. */
   readonly token: string;

@@ -25,7 +25,7 @@ const NO_PRINCIPAL: LogTarget = { tenant: null, scope: null, vertical: null, oth
 const LEFT_EXPIRIES = `SELECT o.sequence FROM open_intents o CROSS JOIN admin_log l ON l.sequence = o.sequence
    WHERE o.running_until <= ? AND l.action = '${ACTION}' ORDER BY o.sequence LIMIT 20`;
 
-interface StartedExpiry {
+export interface StartedExpiry {
   readonly head: LogHead | null;
   readonly intent: number;
   readonly copies: readonly BackupOrder[];
@@ -186,7 +186,7 @@ export function makeExpiryOfBackups(deps: ExpiryDeps, store: BackupStore): Expir
   };
 }
 
-interface Ids {
+export interface Ids {
   readonly ids: readonly string[];
 }
 

@@ -39,7 +39,7 @@ export interface VerifiedCredential extends Account {
 }
 
 /** The id to seal a credential for: that of the live connection of this account, or a new one. */
-interface Slot {
+export interface Slot {
   readonly connection: string;
   readonly isNew: boolean;
 }

@@ -54,7 +54,7 @@ import { connectionMigrations } from './schema.ts';
 import { type ConnectionRef, listForMaintenance, requireConnection } from './store.ts';
 
 /** A consent whose account and tokens are known. */
-interface ConsentGiven {
+export interface ConsentGiven {
   readonly round: RoundRow;
   readonly verified: VerifiedCredential;
   readonly requestId: string;

@@ -54,7 +54,7 @@ export const readGrants = /* @__PURE__ */ read(connectionGrantsList, ({ db }, { 
 });
 
 /** The grant to make, with the connection as it was before the call. */
-interface Admission {
+export interface Admission {
   readonly connection: ConnectionRow;
   readonly scope: Pick<ScopeRecord, 'tenant' | 'id' | 'vertical'>;
 }

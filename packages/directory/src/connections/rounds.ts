@@ -34,7 +34,7 @@ export interface TicketOrder extends Omit<TicketClaims, 'id' | 'expiresAtMs'> {
   readonly ttlMs: number;
 }
 
-interface IssuedTicket {
+export interface IssuedTicket {
   readonly ticket: string;
   readonly vertical: string;
   readonly expiresAtMs: number;

@@ -128,7 +128,7 @@ type Defaulted = 'success' | 'builder' | 'audit';
 type Declared = Omit<AdminOperation, Defaulted> & Partial<Pick<AdminOperation, Defaulted>>;
 
 /** The usual operation: answered with 200, for staff and services alone; a GET is not logged, and a change is. */
-interface Defaults<Method> {
+export interface Defaults<Method> {
   readonly success: 200;
   readonly builder: 'none';
   readonly audit: Method extends 'GET' ? 'none' : 'audit';

@@ -82,7 +82,7 @@ export interface StagedTable {
   readonly columns: readonly string[];
 }
 
-interface StagedRow {
+export interface StagedRow {
   readonly table: StagedTable;
   /** A JSON list. */
   readonly values: string;

@@ -122,14 +122,14 @@ type FleetCount = z.input<(typeof fleetMigrations)['output']>['items'][number];
 /** Vertical → the version that serves. Only the host administration knows it for all of them. */
 type Serving = Readonly<Record<string, string>>;
 
-interface FleetFilter {
+export interface FleetFilter {
   readonly serving: Serving;
   readonly tenant?: string | undefined;
   readonly vertical?: string | undefined;
 }
 
 /** One scope of a wave, and the version that it is to be at. */
-interface WaveScope {
+export interface WaveScope {
   readonly scope: ScopeRecord;
   readonly version: string;
 }

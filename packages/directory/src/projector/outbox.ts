@@ -140,13 +140,13 @@ export const outboxMethods = (
   },
 });
 
-interface Confirmed {
+export interface Confirmed {
   readonly scope: string;
   readonly tenant: string;
   readonly revision: number;
 }
 
-interface Unconfirmed {
+export interface Unconfirmed {
   readonly scope: Delivery['scope'];
   readonly reason: string;
 }

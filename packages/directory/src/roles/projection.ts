@@ -10,7 +10,7 @@ import { scopeVersionOf } from '../vertical-registry/scope-version.ts';
 import { loadContent } from '../vertical-registry/versions-store.ts';
 import { loadAllRoles } from './store.ts';
 
-interface RolesPayload {
+export interface RolesPayload {
   /** Key → permissions. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
   /** The permissions that the version of the scope declares; null for a version that is not in the registry. */

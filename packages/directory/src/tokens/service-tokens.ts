@@ -37,7 +37,7 @@ export interface ServiceTokens {
   revokeServiceToken(id: string): Promise<void>;
 }
 
-interface ServiceTokenOrder {
+export interface ServiceTokenOrder {
   readonly name: string;
   readonly days: number;
   readonly requestId: string;

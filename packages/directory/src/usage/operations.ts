@@ -54,7 +54,7 @@ export interface RefusedUsage {
   readonly reason: string;
 }
 
-interface UsageBatch extends UsageScope {
+export interface UsageBatch extends UsageScope {
   /** The version of a scope whose vertical the registry does not know. */
   readonly unregistered: string;
   readonly entries: readonly UsageEntry[];
@@ -62,7 +62,7 @@ interface UsageBatch extends UsageScope {
 }
 
 /** A day's quantity of one meter. */
-interface MeterReading {
+export interface MeterReading {
   readonly tenant: string;
   readonly meter: MeterName;
   readonly quantity: number;

@@ -21,7 +21,7 @@ interface Row {
   readonly expiresAtMs: number | null;
 }
 
-interface Known {
+export interface Known {
   readonly settings: Readonly<Record<string, string>>;
   readonly entitlements: ReadonlyMap<string, Row>;
 }

@@ -1,0 +1,78 @@
+/** The packages as a builder gets them: tarballs, which are installed in a folder without this repository. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type PackageJson, readWorkspaces } from '../../tools/pack/workspaces.ts';
+
+export const root = join(import.meta.dirname, '../..');
+export const workspaces = readWorkspaces(root);
+
+/** The entries of all packages, as they are imported. The engine for workerd needs modules that only workerd has. */
+export const ENTRIES = workspaces
+  .filter(({ packageJson }) => packageJson.name !== '@freehold/engine-workerd')
+  .flatMap(({ packageJson: { name, exports = {} } }) =>
+    Object.keys(exports).map((key) => name + key.slice(1)),
+  );
+
+/** Makes the tarballs of all packages. */
+export function packInto(folder: string, ...options: string[]): void {
+  execFileSync(process.execPath, [join(root, 'tools/pack/main.ts'), '--into', folder, ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/**
+ * Does the work of `npm install` without a network: unpacks the tarballs, and takes the libraries of other projects from
+ * the repository, each by itself.
+ */
+export function unpackInto(project: string, tarballs: string): void {
+  const modules = join(project, 'node_modules');
+  for (const { directory, packageJson } of workspaces) {
+    const { name, dependencies = {} } = packageJson;
+    const folder = join(modules, name);
+    mkdirSync(folder, { recursive: true });
+    const tarball = `${name.slice(1).replace('/', '-')}-${packageJson.version}.tgz`;
+    execFileSync('tar', ['-xzf', join(tarballs, tarball), '-C', folder, '--strip-components', '1']);
+    for (const library of Object.keys(dependencies)) {
+      if (library.startsWith('@freehold/') || existsSync(join(modules, library))) continue;
+      const found = [directory, root].map((at) => join(at, 'node_modules', library)).find(existsSync);
+      if (found === undefined) throw new Error(`${name} needs ${library}, which is not installed.`);
+      mkdirSync(dirname(join(modules, library)), { recursive: true });
+      symlinkSync(found, join(modules, library));
+    }
+  }
+}
+
+/** Imports every entry in a project, and returns those that give nothing, with the reason. */
+export function importEntries(project: string, node: string): readonly string[] {
+  const program = join(project, 'import-entries.mjs');
+  writeFileSync(
+    program,
+    `const failed = [];
+    for (const entry of ${JSON.stringify(ENTRIES)})
+      await import(entry).then(
+        (found) => Object.keys(found).length > 0 || failed.push(entry + ' exports nothing'),
+        (error) => failed.push(entry + ': ' + error.message),
+      );
+    console.log(JSON.stringify(failed));`,
+  );
+  return JSON.parse(execFileSync(node, [program], { cwd: project, encoding: 'utf8' }));
+}
+
+/** A package as it was unpacked. */
+export interface Unpacked {
+  readonly packageJson: PackageJson & { readonly peerDependencies?: Readonly<Record<string, string>> };
+  /** Paths below the package, with `/`. */
+  readonly files: readonly string[];
+  readonly read: (path: string) => string;
+}
+
+export function unpacked(project: string, name: string): Unpacked {
+  const folder = join(project, 'node_modules', name);
+  const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
+  const files = globSync('**/*', { cwd: folder, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((path) => !path.startsWith('node_modules/'));
+  return { packageJson: JSON.parse(read('package.json')), files, read };
+}
