@@ -171,7 +171,7 @@ test('the script is small, and readers of the API have its documentation', async
       elsewhere.push(request.url());
   });
   await page.goto(`${opened.app}/api/docs`);
-  await page.getByText('Add a customer').first().waitFor();
+  await page.getByRole('heading', { name: 'Add a customer' }).waitFor();
   expect(elsewhere).toEqual([]);
   // The browser reports refused requests of other origins as errors of the network, not of the page.
   expect(ada.faults).toEqual([]);

@@ -93,7 +93,6 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
   mountOperations(app, operations, operationsFor(services, operations), {
     ...problems,
     openapi: { title: manifest.name, version: manifest.version },
-    ...(deps.docs === undefined ? {} : { docs: deps.docs }),
     ownOrigin: originOf,
     // The refusal of an anonymous caller names the issuer of tokens, on every route alike: see `signInException`.
     mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },

@@ -1,76 +1,145 @@
-/** The page and its script: what they answer, and that neither asks anything of another origin. */
+/** The page: its content, its policy, and that nothing of a document can leave its place. */
+import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { makeApiDocs, type ScriptFile } from './api-docs.ts';
-import { apiDocs } from './node.ts';
+import { makeApiDocs } from './api-docs.ts';
 
-const page = { title: 'Orders', documentUrl: '/api/openapi.json', scriptUrl: '/api/docs/script.js' };
-const encoder = new TextEncoder();
-const file: ScriptFile = { bytes: encoder.encode('long'), gzipped: encoder.encode('short'), etag: '"v1"' };
-const docs = makeApiDocs(async () => file);
-const ask = (headers: Record<string, string> = {}) =>
-  docs.script(new Request('https://app.test/api/docs/script.js', { headers }));
+const EVIL = '</title></style></script><script>alert(1)</script><img src=x onerror=alert(1)>"\'';
 
-test('the page names its document and its script, and may load nothing of another origin', async () => {
-  const response = docs.page(page);
-  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  const policy = response.headers.get('content-security-policy') ?? '';
-  expect(policy).toContain("default-src 'none'");
-  expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
-  const html = await response.text();
-  expect(html).toContain('data-url="/api/openapi.json"');
-  expect(html).toContain('<script src="/api/docs/script.js">');
-  expect(html).not.toMatch(/https?:\/\//);
-});
+const operation = {
+  operationId: 'order.create',
+  summary: 'Open an order',
+  description: 'Open an order.\n\nNeeds the permission `order.create`.',
+  tags: ['order'],
+  parameters: [
+    { $ref: '#/components/parameters/IfMatch' },
+    { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: {
+            title: { type: 'string', maxLength: 200, description: 'In a line' },
+            lines: { type: 'array', items: { type: 'object', properties: { count: { type: 'integer' } } } },
+            kind: { enum: ['repair', 'visit'] },
+          },
+          required: ['title'],
+        },
+      },
+    },
+  },
+  responses: {
+    201: {
+      description: 'Done.',
+      headers: { ETag: {} },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Order' } } },
+    },
+    404: { $ref: '#/components/responses/Problem404' },
+  },
+};
 
-test('what the page is told cannot leave its place', async () => {
-  const html = await docs
-    .page({ ...page, title: '</title><script>x</script>', documentUrl: '"><img>' })
-    .text();
-  expect(html).not.toContain('<script>x');
-  expect(html).not.toContain('<img>');
-});
+const document = {
+  openapi: '3.1.0',
+  info: { title: 'Orders', version: '1.2.3', description: 'The trade.' },
+  security: [{ session: [] }],
+  tags: [{ name: 'order', description: 'Work orders.' }],
+  paths: {
+    '/orders': { post: operation },
+    '/open': {
+      get: {
+        operationId: 'open.get',
+        summary: 'Look',
+        security: [],
+        responses: { 200: { description: 'Done.' } },
+      },
+    },
+  },
+  components: {
+    parameters: { IfMatch: { name: 'If-Match', in: 'header', schema: { type: 'string' } } },
+    responses: { Problem404: { description: '`not_found`: Not found.' } },
+    schemas: {
+      Order: {
+        type: 'object',
+        properties: { next: { anyOf: [{ $ref: '#/components/schemas/Order' }, { type: 'null' }] } },
+      },
+    },
+  },
+};
 
-describe('the script', () => {
-  test.each([
-    ['gzip', 'short'],
-    ['br, gzip;q=0.5', 'short'],
-    ['*', 'short'],
-    ['gzip;q=0', 'long'],
-    ['gzip; q=0.000', 'long'],
-    ['br', 'long'],
-    ['', 'long'],
-  ])('to who takes "%s" is sent %s', async (accepted, expected) => {
-    const response = await ask({ 'accept-encoding': accepted });
-    expect(response.headers.get('content-encoding')).toBe(expected === 'short' ? 'gzip' : null);
-    expect(await response.text()).toBe(expected);
+function ask(shown: object = document, headers: Record<string, string> = {}) {
+  const answer = makeApiDocs(() => ({ document: shown, documentUrl: '/api/openapi.json' }));
+  return answer(new Request('https://app.test/api/docs', { headers }));
+}
+
+describe('the page', () => {
+  test('shows each operation with its address, fields, answers and failures, under an anchor of its own', async () => {
+    const html = await (await ask()).text();
+    const text = html.replaceAll(/<[^>]+>/g, '').replaceAll('&#34;', '"');
+    for (const part of [
+      'POST /orders',
+      'Needs the permission order.create.',
+      'title string required at most 200 charactersIn a line',
+      'count integer',
+      'kind "repair", "visit"',
+      'limit integer 1 to 200, default 50',
+      'If-Match string',
+      '201 Done. Headers: ETag',
+      'next Order or null',
+      'Needs no credential.',
+      '404 not_found: Not found.',
+    ])
+      expect(text).toContain(part);
+    expect(html).toContain('href="/api/openapi.json"');
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const links = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual(expect.arrayContaining([...new Set(links)]));
   });
 
-  test('is not sent again to who has it', async () => {
-    const response = await ask({ 'if-none-match': 'W/"v0", "v1"' });
-    expect([response.status, await response.text()]).toEqual([304, '']);
-    expect((await ask({ 'if-none-match': '"v0"' })).status).toBe(200);
+  test('allows its own style and script by their digests, and loads nothing', async () => {
+    const response = await ask();
+    const policy = response.headers.get('content-security-policy') ?? '';
+    const html = await response.text();
+    for (const element of ['style', 'script']) {
+      const [, text = ''] = new RegExp(`<${element}>([^]*?)</${element}>`).exec(html) ?? [];
+      const digest = createHash('sha256').update(text).digest('base64');
+      expect(policy).toContain(`${element}-src 'sha256-${digest}'`);
+    }
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/https?:|\*|unsafe/);
+    expect(html).not.toMatch(/https?:\/\/| style=| on[a-z]+=/);
   });
 
-  test('is read again after reading failed, and once after it did not', async () => {
-    let reads = 0;
-    const flaky = makeApiDocs(async () => {
-      reads += 1;
-      if (reads === 1) throw new Error('The file cannot be read.');
-      return file;
-    });
-    const request = new Request('https://app.test/');
-    await expect(flaky.script(request)).rejects.toThrow('cannot be read');
-    await Promise.all([flaky.script(request), flaky.script(request)]);
-    expect(reads).toBe(2);
+  test('holds what a document says as text', async () => {
+    const schemas = { [EVIL]: { type: 'object', properties: { [EVIL]: { description: EVIL } } } };
+    const html = await (
+      await ask({
+        info: { title: EVIL, version: EVIL, description: EVIL },
+        tags: [{ name: EVIL, description: EVIL }],
+        paths: {
+          [EVIL]: {
+            get: { ...operation, operationId: EVIL, summary: EVIL, description: EVIL, tags: [EVIL] },
+          },
+        },
+        components: { schemas },
+      })
+    ).text();
+    expect(html).not.toContain('<script>alert');
+    expect(html).not.toContain('<img');
+    expect(html.match(/<script/g)).toHaveLength(1);
   });
 
-  test('is the installed renderer, packed without loss', async () => {
-    const whole = await (await apiDocs.script(new Request('https://app.test/'))).text();
-    const packed = await apiDocs.script(
-      new Request('https://app.test/', { headers: { 'accept-encoding': 'gzip' } }),
-    );
-    expect(gunzipSync(await packed.arrayBuffer()).toString()).toBe(whole);
-    expect(whole).toContain('createApiReference');
+  test('is sent by gzip to a reader that takes it, and not again to one that has it', async () => {
+    const plain = await ask();
+    const packed = await ask(document, { 'accept-encoding': 'gzip' });
+    expect([plain, packed].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip']);
+    expect(packed.headers.get('vary')).toContain('accept-encoding');
+    expect(gunzipSync(await packed.arrayBuffer()).toString()).toBe(await plain.text());
+    const tag = packed.headers.get('etag') ?? '';
+    const again = await ask(document, { 'if-none-match': tag });
+    expect([again.status, await again.text()]).toEqual([304, '']);
   });
 });

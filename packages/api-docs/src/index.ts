@@ -1,2 +1,2 @@
-/** Rendered documentation of an OpenAPI document, from our own origin alone. Start with `api-docs.ts`. */
-export { type ApiDocs, type DocsPage, makeApiDocs, type ScriptFile } from './api-docs.ts';
+/** Rendered documentation of an OpenAPI document, as one page of its own. Start with `api-docs.ts`. */
+export { type DocsPage, makeApiDocs } from './api-docs.ts';

@@ -2,7 +2,6 @@
  * The control plane's HTTP API (spec 1.C and 4.3): a transport over the host administration. It authenticates the caller and
  * checks the form of a request. The host administration decides access and writes the logs.
  */
-import type { ApiDocs } from '@freehold/api-docs';
 import { type HttpMethod, PlatformError, problemDocument, publicError } from '@freehold/contracts';
 import {
   answerOtherMethod,
@@ -13,6 +12,7 @@ import {
 } from '@freehold/contracts/http';
 import type { Actor, ConsentRounds, HostAdmin } from '@freehold/directory';
 import { adminOperations } from '@freehold/directory/declarations';
+import type { OpenApiDocument } from '@freehold/operations/openapi';
 import { type Context, Hono } from 'hono';
 import { mountConnectRoutes } from './connect/connect-routes.ts';
 import { type AdminOperationTable, routesOf } from './declared/operations.ts';
@@ -29,7 +29,7 @@ import {
   tooManyCalls,
 } from './http/rate-limit.ts';
 import { type Authentication, authenticate, routeOf, type ServeOptions, serve } from './http/serve.ts';
-import { type Degradation, mountDocs, mountServiceRoutes } from './http/service-routes.ts';
+import { type Degradation, mountServiceRoutes } from './http/service-routes.ts';
 import { mountMcp } from './mcp/mcp-endpoint.ts';
 import { mountAuthorize } from './oauth/authorize.ts';
 import { mountDevicePage } from './oauth/device.ts';
@@ -82,8 +82,6 @@ export interface ControlPlaneOptions {
   readonly hostnames?: readonly string[];
   /** The sign-in of staff, and the tokens of their programs. Takes effect with `origin`. Default: no sign-in. */
   readonly staff?: StaffOptions;
-  /** Shows the OpenAPI document to people at `/docs`. On Node: `apiDocs` of `@freehold/api-docs/node`. Default: not shown. */
-  readonly docs?: ApiDocs;
 }
 
 /**
@@ -118,10 +116,10 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
       }),
     );
 
-  let openApi: string | undefined;
+  let openApi: OpenApiDocument | undefined;
   mountServiceRoutes(app, {
     openApi: () => {
-      openApi ??= JSON.stringify(openApiDocument(operations));
+      openApi ??= openApiDocument(operations);
       return openApi;
     },
     ready: options.ready ?? (async () => true),
@@ -129,7 +127,6 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
     degraded: options.degraded ?? (() => []),
   });
   mountConnectRoutes(app, { rounds: options.connect, platformSecret });
-  if (options.docs) mountDocs(app, options.docs);
   if (staff) mountSignInRoutes(app, staff, { ...people, admit });
   if (origin) {
     mountOAuthMetadata(app, { origin, issuesTokens: staff !== undefined });

@@ -15,7 +15,6 @@ function wholeApp() {
     now: () => 0,
     newRequestId: () => 'req_new',
     origin: () => 'https://control.example',
-    docs: { page: () => new Response('page'), script: async () => new Response('script') },
     platformSecret: 'a secret of these tests that is long enough',
     connect: {} as never,
     staff: {

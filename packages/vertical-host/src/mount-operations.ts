@@ -1,5 +1,5 @@
 /** One HTTP route and one tool for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
-import type { ApiDocs } from '@freehold/api-docs';
+import { makeApiDocs } from '@freehold/api-docs';
 import { answerOtherMethod } from '@freehold/contracts/http';
 import {
   type Addressed,
@@ -31,11 +31,8 @@ export interface MountOperationsOptions<E extends Env = Env> extends ProblemOpti
   readonly bodyLimitBytes?: number;
   /** False leaves out `GET {basePath}/openapi.json`. Default: served, titled `Operations`, version `0.0.0`. */
   readonly openapi?: false | OpenApiInfo;
-  /**
-   * Shows that document to people at `GET {basePath}/docs`, behind the same gate. On Node: `apiDocs` of
-   * `@freehold/api-docs/node`. Default: not shown.
-   */
-  readonly docs?: ApiDocs;
+  /** False leaves out `GET {basePath}/docs`, which shows that document to people. Default: shown, behind the same gate. */
+  readonly docs?: false;
   /** False leaves out the MCP endpoint. Default: served at `{basePath}/mcp`, one tool per operation with a binding. */
   readonly mcp?: false | McpOptions<E>;
   /**
@@ -75,10 +72,9 @@ export function mountOperations<E extends Env>(
   }));
   const all: Mounted<E>[] = [
     ...routes,
-    ...docsRoutes(resolveStub, options),
     ...(options.mcp === false ? [] : [mcpRoute(operations, resolveStub, options)]),
   ];
-  if (options.openapi !== false) all.push(openApiRoute(declared, all, resolveStub, options));
+  all.push(...documentRoutes(declared, all, resolveStub, options));
   const routesByAddress = addressesOf(all).map((address) => [...address.values()]);
   for (const { method, path, answer } of routesByAddress.flat())
     app.on(method, routerPath(path), guarded(app, options, answer));
@@ -95,68 +91,68 @@ interface Mounted<E extends Env> extends Addressed {
   readonly described?: DescribedRoute;
 }
 
-function openApiRoute<E extends Env>(
+/** The routes of the document: the document itself and the page that shows it, of which it speaks too. */
+function documentRoutes<E extends Env>(
   routes: readonly OperationRoute[],
   mounted: readonly Mounted<E>[],
   resolveStub: ResolveStub<E>,
   options: MountOperationsOptions<E>,
-): Mounted<E> {
-  const path = `${options.basePath ?? '/api'}/openapi.json`;
-  const described: DescribedRoute = {
+): Mounted<E>[] {
+  const { openapi, docs, ownOrigin, basePath = '/api' } = options;
+  if (openapi === false) return [];
+  const described = [
+    ...mounted.flatMap((each) => each.described ?? []),
+    documentRoute(basePath),
+    ...(docs === false ? [] : [docsRoute(basePath)]),
+  ];
+  const document = openApiDocument(routes, openapi ?? {}, described);
+  const answerDocument = documentAnswer(document);
+  const answerDocs = makeApiDocs(() => ({ document, documentUrl: `${basePath}/openapi.json` }));
+  const gated = (
+    name: string,
+    path: string,
+    answer: (c: Context<E>) => Response | Promise<Response>,
+  ): Mounted<E> => ({
+    name,
+    method: 'GET',
+    path,
+    answer: async (c) => {
+      await resolveStub(c);
+      return answer(c);
+    },
+  });
+  return [
+    gated('the OpenAPI document', `${basePath}/openapi.json`, (c) =>
+      answerDocument(c, ownOrigin?.(c) ?? new URL(c.req.url).origin),
+    ),
+    ...(docs === false ? [] : [gated('the documentation', `${basePath}/docs`, (c) => answerDocs(c.req.raw))]),
+  ];
+}
+
+function documentRoute(basePath: string): DescribedRoute {
+  return {
     name: 'service/openapi',
     tag: SERVICE_TAG,
     method: 'GET',
-    path,
+    path: `${basePath}/openapi.json`,
     summary: 'Get this document',
     answer: z.looseObject({ openapi: z.string() }),
     headers: ['ETag'],
     otherAnswers: { 304: 'Unchanged since the version in If-None-Match.' },
   };
-  const beside = mounted.flatMap((each) => each.described ?? []);
-  const document = openApiDocument(routes, options.openapi || {}, [...beside, described]);
-  const answerDocument = documentAnswer(document);
-  const answer = async (c: Context<E>): Promise<Response> => {
-    await resolveStub(c);
-    return answerDocument(c, options.ownOrigin?.(c) ?? new URL(c.req.url).origin);
-  };
-  return { name: 'the OpenAPI document', method: 'GET', path, answer, described };
 }
 
-function docsRoutes<E extends Env>(
-  resolveStub: ResolveStub<E>,
-  { docs, openapi, basePath = '/api' }: MountOperationsOptions<E>,
-): Mounted<E>[] {
-  if (docs === undefined) return [];
-  if (openapi === false)
-    throw new Error('`docs` shows the OpenAPI document, which `openapi: false` leaves out');
-  const page = {
-    title: openapi?.title ?? 'Operations',
-    documentUrl: `${basePath}/openapi.json`,
-    scriptUrl: `${basePath}/docs/script.js`,
-  };
-  const gated = (name: string, path: string, answer: (request: Request) => Response | Promise<Response>) => ({
-    name,
+function docsRoute(basePath: string): DescribedRoute {
+  return {
+    name: 'service/docs',
+    tag: SERVICE_TAG,
     method: 'GET',
-    path,
-    answer: async (c: Context<E>): Promise<Response> => {
-      await resolveStub(c);
-      return answer(c.req.raw);
-    },
-  });
-  return [
-    {
-      ...gated('the documentation', `${basePath}/docs`, () => docs.page(page)),
-      described: {
-        name: 'service/docs',
-        tag: SERVICE_TAG,
-        method: 'GET',
-        path: `${basePath}/docs`,
-        summary: 'Read this document as a page',
-        answer: { 'text/html': z.string() },
-      },
-    },
-    gated('the script of the documentation', page.scriptUrl, (request) => docs.script(request)),
-  ];
+    path: `${basePath}/docs`,
+    summary: 'Read this document as a page',
+    answer: { 'text/html': z.string() },
+    headers: ['ETag'],
+    otherAnswers: { 304: 'Unchanged since the version in If-None-Match.' },
+  };
 }
 
 /** The group of the mount's own routes. */

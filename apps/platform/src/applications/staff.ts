@@ -4,7 +4,6 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { apiDocs } from '@freehold/api-docs/node';
 import type { ArrivedStaff, ControlPlaneOptions, StaffRelyingParty } from '@freehold/control-plane';
 import type { DirectoryHostAdmin, StaffSession } from '@freehold/directory';
 import { makeRelyingParty, OidcError, type RelyingParty, type VerifiedSession } from '@freehold/oidc-rp';
@@ -32,14 +31,13 @@ export function staffOptions({
   platformSecrets,
   now,
   issuerClient,
-}: StaffWiring): Pick<ControlPlaneOptions, 'origin' | 'hostnames' | 'staff' | 'docs'> {
+}: StaffWiring): Pick<ControlPlaneOptions, 'origin' | 'hostnames' | 'staff'> {
   const { apiOrigin, apiHostnames } = addresses;
   const { allowedIssuers, staffContact, staff } = settings;
   const { secondFactor } = staff;
   return {
     origin: apiOrigin,
     hostnames: apiHostnames,
-    docs: apiDocs,
     staff: {
       signIns: hostAdmin.staff,
       relyingParty: makeStaffSignIn({

@@ -1,6 +1,5 @@
 /** The verticals that run in this process, and the settings of their sign-in that `FREEHOLD_SIGN_IN` chooses. */
 
-import { apiDocs } from '@freehold/api-docs/node';
 import type { VerticalManifest } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
 import { type DirectoryHostAdmin, declaredMigrations, type VerticalGateway } from '@freehold/directory';
@@ -23,7 +22,7 @@ export interface CoLocatedVertical {
   readonly platformSecret: string;
 }
 
-export interface VerticalsOptions extends Omit<FieldworkDeps, 'docs' | 'webFiles' | 'onWork'> {
+export interface VerticalsOptions extends Omit<FieldworkDeps, 'webFiles' | 'onWork'> {
   readonly platformSecret: string;
   /** Receives a scope of a vertical in which work was enqueued. */
   readonly onWork: (slug: string, scopeId: string) => void;
@@ -44,7 +43,6 @@ export async function openVerticals({
     ...deps,
     platformSecret,
     onWork: (scopeId) => onWork(slug, scopeId),
-    docs: apiDocs,
     ...(webFiles === undefined ? {} : { webFiles }),
   });
   const { app, host, units } = fieldwork;

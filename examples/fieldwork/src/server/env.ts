@@ -1,6 +1,5 @@
 /** The environment of a request, and the dependencies of fieldwork. */
 
-import type { ApiDocs } from '@freehold/api-docs';
 import type {
   AuthRuntime,
   IdentityDirectory,
@@ -83,8 +82,6 @@ export interface FieldworkDeps {
   readonly fetch: NonNullable<AuthRuntime['fetch']>;
   /** Receives unexpected errors. */
   readonly onIncident: IncidentSink;
-  /** Shows the API to people at `/api/docs`. Default: its document alone. */
-  readonly docs?: ApiDocs;
   /** The built pages. Without them the application answers its API alone. */
   readonly webFiles?: WebFiles;
   /** Writes to people. Without one, an instance cannot keep accounts of its own (AUTH_PROVIDER `directory`). */

@@ -108,7 +108,7 @@ describe('linked to a checkout', () => {
     expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(
       /has no @freehold\/.*, run npm ci there/,
     );
-    for (const name of ['api-docs', 'auth', 'contracts', 'engine-node', 'kernel', 'store', 'vertical-host']) {
+    for (const name of ['auth', 'contracts', 'engine-node', 'kernel', 'store', 'vertical-host']) {
       mkdirSync(join(scratch, 'packages', name), { recursive: true });
       writeFileSync(
         join(scratch, 'packages', name, 'package.json'),

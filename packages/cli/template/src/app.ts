@@ -28,7 +28,7 @@ export interface App {
 
 /** Builds the application. All state that it holds is a cache. */
 export function makeApp(deps: AppDeps): App {
-  const { engine, env, now, random, fetch, onWork, docs } = deps;
+  const { engine, env, now, random, fetch, onWork } = deps;
   const units = { scope: makeScopeUnit(vertical, { onWork }), identity: identityDirectory };
   const host = makeScopeHost({ engine, unit: units.scope });
   const directory = (tenant: TenantId, options?: { readonly create: boolean }): IdentityDirectory =>
@@ -60,7 +60,6 @@ export function makeApp(deps: AppDeps): App {
     ...problems,
     openapi: { title: manifest.name, version: manifest.version },
     ownOrigin: (c) => instanceOf(c).origin,
-    ...(docs === undefined ? {} : { docs }),
   });
   mountPlatformSurface(app, platformSurface(deps, services, problems));
   return { manifest, app, units, host };

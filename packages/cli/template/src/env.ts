@@ -1,5 +1,4 @@
 /** The types of a request's surroundings and of the application's parts. */
-import type { ApiDocs } from '@freehold/api-docs';
 import type { AuthRuntime, IdentityDirectory, InstanceAuthCache } from '@freehold/auth';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { ScopeHost } from '@freehold/kernel';
@@ -49,8 +48,6 @@ export interface AppDeps {
   readonly onIncident: IncidentSink;
   /** Called with a scope that has work waiting: wake a `DeliveryRunner`, or no subscription runs. */
   readonly onWork: (scopeId: string) => void;
-  /** Shows the operations to people at `/api/docs`. Default: not shown. */
-  readonly docs?: ApiDocs;
 }
 
 /** The parts that the routes share. */

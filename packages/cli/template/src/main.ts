@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { apiDocs } from '@freehold/api-docs/node';
 import { PlatformError } from '@freehold/contracts';
 import { openNodeEngine } from '@freehold/engine-node';
 import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
@@ -64,7 +63,6 @@ async function start(): Promise<void> {
     fetch: (url, init) => fetch(url, init),
     onIncident,
     onWork: (scopeId) => deliveries.wake(scopeId),
-    docs: apiDocs,
   });
   // Runs subscriptions, executors and schedules.
   const deliveries: DeliveryRunner = makeDeliveryRunner({

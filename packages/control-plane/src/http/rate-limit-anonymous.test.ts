@@ -38,7 +38,6 @@ function setUp(options: Partial<ControlPlaneOptions> = {}, admin: HostAdminDoubl
     now: () => clock.ms,
     newRequestId: () => 'req_new',
     origin: () => 'https://control.example',
-    docs: { page: () => new Response('page'), script: async () => new Response('script') },
     staff: {
       signIns: {} as never,
       relyingParty: () => ({
@@ -159,7 +158,6 @@ test('a refused permission of a known caller is no guess of an anonymous one', a
 describe('an address that asks for no credential', () => {
   test.each([
     ['/docs', 5],
-    ['/docs/script.js', 5],
     ['/openapi.json', 5],
     ['/auth/login', 4],
     ['/auth/logout', 4],

@@ -1,13 +1,15 @@
 /** The open addresses beside the operations: health, the OpenAPI document and its page, the problem codes. */
-import type { ApiDocs } from '@freehold/api-docs';
+import { createHash } from 'node:crypto';
+import { makeApiDocs } from '@freehold/api-docs';
 import { PlatformError, PROBLEMS, type ProblemCode } from '@freehold/contracts';
-import { answerOtherMethod } from '@freehold/contracts/http';
+import { answerOtherMethod, isUnchanged } from '@freehold/contracts/http';
+import type { OpenApiDocument } from '@freehold/operations/openapi';
 import type { Env, Hono } from 'hono';
 import { COMMON_HEADERS } from './serve.ts';
 
 export interface ServiceRoutes {
-  /** The OpenAPI document as JSON text, made at its first request. */
-  readonly openApi: () => string;
+  /** The OpenAPI document, made at its first request. */
+  readonly openApi: () => OpenApiDocument;
   /** Whether the directory answers; a throw counts as no. */
   readonly ready: () => Promise<boolean>;
   /** Members of the answer of `/readyz` beside its status. */
@@ -27,7 +29,7 @@ export function readyBody(degraded: readonly Degradation[]): object {
   return degraded.length === 0 ? { status: 'ready' } : { status: 'degraded', reasons: degraded };
 }
 
-/** Mounts `/healthz`, `/readyz`, `/openapi.json` and `/problems/:code`. */
+/** Mounts `/healthz`, `/readyz`, `/openapi.json`, its page `/docs`, and `/problems/:code`. */
 export function mountServiceRoutes<E extends Env>(app: Hono<E>, routes: ServiceRoutes): void {
   app.get('/healthz', () => json({ status: 'ok' }));
   app.get('/readyz', async () => {
@@ -38,9 +40,12 @@ export function mountServiceRoutes<E extends Env>(app: Hono<E>, routes: ServiceR
       headers: { 'retry-after': '1' },
     });
   });
-  app.get('/openapi.json', () => jsonText(routes.openApi()));
+  const answerDocument = documentAnswer(routes.openApi);
+  app.get('/openapi.json', (c) => answerDocument(c.req.header('if-none-match')));
+  const answerDocs = makeApiDocs(() => ({ document: routes.openApi(), documentUrl: '/openapi.json' }));
+  app.get('/docs', (c) => answerDocs(c.req.raw));
   app.get('/problems/:code', (c) => problemPage(c.req.param('code'), c.req.header('accept') ?? ''));
-  for (const path of ['/healthz', '/readyz', '/openapi.json', '/problems/:code'])
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/problems/:code'])
     app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['GET']));
 }
 
@@ -78,21 +83,23 @@ function problemPage(code: string, accept: string): Response {
   });
 }
 
+/** Returns the answer of `/openapi.json`. The tag is weak: the listener may compress the body. */
+function documentAnswer(document: () => OpenApiDocument): (ifNoneMatch: string | undefined) => Response {
+  let written: { readonly text: string; readonly version: string } | undefined;
+  return (ifNoneMatch) => {
+    if (written === undefined) {
+      const text = JSON.stringify(document());
+      written = { text, version: createHash('sha256').update(text).digest('base64url') };
+    }
+    const { text, version } = written;
+    const headers = { ...COMMON_HEADERS, 'cache-control': 'no-cache', etag: `W/"${version}"` };
+    if (isUnchanged(ifNoneMatch, version)) return new Response(null, { status: 304, headers });
+    return new Response(text, { headers: { ...headers, 'content-type': 'application/json' } });
+  };
+}
+
 function json(value: unknown): Response {
-  return jsonText(JSON.stringify(value));
-}
-
-function jsonText(text: string): Response {
-  return new Response(text, { headers: { ...COMMON_HEADERS, 'content-type': 'application/json' } });
-}
-
-const SCRIPT_PATH = '/docs/script.js';
-
-export function mountDocs<E extends Env>(app: Hono<E>, docs: ApiDocs): void {
-  app.get('/docs', () =>
-    docs.page({ title: 'Control plane', documentUrl: '/openapi.json', scriptUrl: SCRIPT_PATH }),
-  );
-  app.get(SCRIPT_PATH, (c) => docs.script(c.req.raw));
-  for (const path of ['/docs', SCRIPT_PATH])
-    app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['GET']));
+  return new Response(JSON.stringify(value), {
+    headers: { ...COMMON_HEADERS, 'content-type': 'application/json' },
+  });
 }

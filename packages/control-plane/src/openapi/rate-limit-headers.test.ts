@@ -25,7 +25,6 @@ const resolved = (response: Response | undefined): Response | undefined =>
 
 const COUNTED = [
   '/docs',
-  '/docs/script.js',
   '/openapi.json',
   '/api/auth/login',
   '/api/auth/callback',

@@ -16,11 +16,13 @@ const tag = 'Service';
 export const SERVICE_TAGS = ['Consent rounds', 'Programs', 'Sign-in', tag] as const;
 
 /** Addresses whose answer costs something to make, or to send. */
-const COUNTED_PATHS: readonly string[] = ['/openapi.json', '/docs', '/docs/script.js'];
+const COUNTED_PATHS: readonly string[] = ['/openapi.json', '/docs'];
 
 export function servicePaths(): Record<string, Record<string, Part>> {
   return countedPaths(openPaths(), (path) => COUNTED_PATHS.includes(path));
 }
+
+const UNCHANGED: Part = { description: 'Unchanged since the version in If-None-Match.' };
 
 function openPaths(): Record<string, Record<string, Part>> {
   return {
@@ -45,7 +47,7 @@ function openPaths(): Record<string, Record<string, Part>> {
         operationId: 'service.openapi',
         summary: 'Get this document',
         tag,
-        responses: { 200: json({ type: 'object' }) },
+        responses: { 200: json({ type: 'object' }, headerReferences(['ETag'])), 304: UNCHANGED },
       }),
     },
     '/docs': {
@@ -53,18 +55,7 @@ function openPaths(): Record<string, Record<string, Part>> {
         operationId: 'service.docs',
         summary: 'Read this document as a person',
         tag,
-        responses: { 200: page('The reference.') },
-      }),
-    },
-    '/docs/script.js': {
-      get: servicePath({
-        operationId: 'service.docs-script',
-        summary: 'Get the script of the page',
-        tag,
-        responses: {
-          200: answerOf('A script.', { 'text/javascript': { schema: { type: 'string' } } }),
-          304: { description: 'Unchanged since the version in If-None-Match.' },
-        },
+        responses: { 200: page('The reference.', headerReferences(['ETag'])), 304: UNCHANGED },
       }),
     },
     '/problems/{code}': {

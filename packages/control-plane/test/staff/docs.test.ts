@@ -1,27 +1,27 @@
 /** The reference for people. */
 import { expect, test } from 'vitest';
-import { apiDocs } from '../../../api-docs/src/node.ts';
 import { openFixture } from './fixture.ts';
 
-test('is shown to anybody, shows the document, and loads nothing of another origin', async () => {
-  const fixture = await openFixture({ docs: apiDocs, operations: {} });
+test('is shown without a credential, and is complete: it loads nothing', async () => {
+  const fixture = await openFixture();
   const page = await fixture.ask('/docs');
   expect(page.status).toBe(200);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   const text = await page.text();
-  expect(text).toContain('data-url="/openapi.json"');
-  expect(text).toContain('src="/docs/script.js"');
-  expect(text).not.toMatch(/https?:\/\//);
-  const script = await fixture.ask('/docs/script.js', { method: 'HEAD' });
-  expect([script.status, script.headers.get('content-type')]).toEqual([
-    200,
-    'text/javascript; charset=utf-8',
-  ]);
-  expect((await fixture.ask('/openapi.json')).status).toBe(200);
+  expect(text).toContain('href="/openapi.json"');
+  expect(text).toContain('<article id="tenants.create">');
+  expect(text).not.toMatch(/ src=|<link (?!rel="icon" href="data:,")/);
+  const tag = page.headers.get('etag') ?? '';
+  expect((await fixture.ask('/docs', { headers: { 'if-none-match': tag } })).status).toBe(304);
+  expect((await fixture.ask('/docs', { method: 'HEAD' })).status).toBe(200);
   expect((await fixture.ask('/docs', { method: 'POST' })).status).toBe(405);
 });
 
-test('is not there without a renderer', async () => {
+test('its document is not sent again to a reader who has it', async () => {
   const fixture = await openFixture();
-  expect((await fixture.ask('/docs')).status).toBe(404);
+  const first = await fixture.ask('/openapi.json');
+  const tag = first.headers.get('etag') ?? '';
+  expect([first.status, tag]).toEqual([200, expect.stringMatching(/^W\/"[\w-]{43}"$/)]);
+  const again = await fixture.ask('/openapi.json', { headers: { 'if-none-match': tag } });
+  expect([again.status, await again.text()]).toEqual([304, '']);
 });

@@ -112,7 +112,7 @@ function tagsOf(
     name,
     description: Object.hasOwn(descriptions, name)
       ? (descriptions[name] as string)
-      : `What \`${name}\` offers.`,
+      : `The operations of \`${name}\`.`,
   }));
 }
 
