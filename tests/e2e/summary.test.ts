@@ -177,7 +177,7 @@ test('without a model the card says what is missing and who can set it, and offe
   await page.goto(`${none.app}/orders/${await openOrder(page)}`);
   await see(
     page,
-    'Summaries need a language model, and none is set up here: the operator of this platform names one in FREEHOLD_MODEL.',
+    'This needs a language model, and none is set up here: the operator of this platform names one in FREEHOLD_MODEL.',
   );
   expect(await card(page).getByRole('button').count()).toBe(0);
   expect(await barriers(page)).toEqual([]);

@@ -1,7 +1,7 @@
 /** Pages as a build leaves them, for places that serve some. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { WebFile, WebFiles } from '@freehold/fieldwork';
+import type { WebFile, WebFiles } from '@freehold/app';
 
 /** Makes files of path → text. Files under `/assets` are immutable. */
 export function makeWebFiles(pages: Readonly<Record<string, string>>): WebFiles {

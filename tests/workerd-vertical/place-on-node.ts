@@ -5,8 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeApp } from '@freehold/app';
 import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
-import { makeFieldwork } from '@freehold/fieldwork';
+import { fieldwork as declared } from '@freehold/fieldwork';
 import { type DeliveryRunner, makeDeliveryRunner, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { getRequestListener } from '@hono/node-server';
@@ -22,7 +23,7 @@ export const openOnNode: OpenPlace = async ({ platformSecret, sealKey, pages }) 
   const engine = openNodeEngine({ dataDirectory, now, onIncident });
   const keyring = makeKeyring([sealKey]);
   const vaultUnit = makeVaultUnit(keyring);
-  const { app, host, units } = makeFieldwork({
+  const { app, host, units } = makeApp(declared, {
     engine,
     vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
     sealing: keyring,

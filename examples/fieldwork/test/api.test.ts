@@ -1,7 +1,8 @@
 /** The API over HTTP: what operations become, what stands beside them, and that every refusal is a sentence. */
+
+import { denialsResponse, historyResponse, membersResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ADDRESSES } from '../src/lib/addresses.ts';
-import { denialsResponse, historyResponse, membersResponse } from '../src/server/wire.ts';
 import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 interface Order {

@@ -1,6 +1,7 @@
 /** Photos and documents over HTTP: taken in, listed, handed out as what they are and nothing else, removed. */
+
+import { type AttachmentList, attachmentsResponse, historyResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type AttachmentList, attachmentsResponse, historyResponse } from '../src/server/wire.ts';
 import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 let fixture: Fixture;

@@ -7,8 +7,8 @@ import { makeDeliveryRunner, makeScopeHost, makeScopeUnit, type ScopeHost } from
 import type { z } from 'zod';
 import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
 import { openTestEngine } from '../../../packages/testkit/src/index.ts';
+import { fieldwork } from '../src/app.ts';
 import type { operations } from '../src/vertical/operations.ts';
-import { defineFieldwork } from '../src/vertical/vertical.ts';
 import { openVault } from './vault.ts';
 
 type Operations = typeof operations;
@@ -41,9 +41,7 @@ export async function openBusiness() {
     onIncident: (error) => incidents.push(error),
   });
   const now = () => clock.nowMs;
-  const unit = makeScopeUnit(
-    defineFieldwork({ removeFile: (scopeId, by, id) => host.attachments.remove(scopeId, by, id) }),
-  );
+  const unit = makeScopeUnit(fieldwork.vertical);
   const host: ScopeHost = makeScopeHost({
     engine,
     unit,
@@ -52,7 +50,13 @@ export async function openBusiness() {
     now,
   });
   const onIncident = (error: unknown) => void incidents.push(error);
-  const runner = makeDeliveryRunner({ vertical: unit.vertical, scope: host.scope, now, onIncident });
+  const runner = makeDeliveryRunner({
+    vertical: unit.vertical,
+    scope: host.scope,
+    attachments: host.attachments,
+    now,
+    onIncident,
+  });
   const scope = host.scope(SCOPE);
   await host.provisionScopeLocal({ tenantId: TENANT, scopeId: SCOPE, name: 'Pipes & Sons' });
   const roles = [

@@ -1,6 +1,8 @@
 /** Callers who get in, callers who do not, and the answers to them. */
+
+import { makeApp } from '@freehold/app';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeFieldwork } from '../src/fieldwork.ts';
+import { fieldwork as declared } from '../src/app.ts';
 import { type Fixture, joinTeam, openFixture } from './fixture.ts';
 import { openVault } from './vault.ts';
 
@@ -200,7 +202,7 @@ describe('the platform’s own door', () => {
   });
 
   test('D-04: is closed to everybody when no secret is configured', async () => {
-    const open = makeFieldwork({
+    const open = makeApp(declared, {
       engine: fixture.engine,
       vault: openVault(fixture.engine),
       platformSecret: undefined,

@@ -1,6 +1,7 @@
 /** Erasing a customer from within the application: by the owner alone, once nothing is open, and with everything. */
+
+import { erasedResponse, historyResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { erasedResponse, historyResponse } from '../src/server/wire.ts';
 import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 let fixture: Fixture;

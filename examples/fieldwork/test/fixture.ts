@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type AppServices, type Bindings, makeApp } from '@freehold/app';
 import { PLATFORM_SECRET_HEADER, type Problem, type ScopeId, type TenantId } from '@freehold/contracts';
 import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import { makeRelyingParty } from '@freehold/oidc-rp';
 import { expect } from 'vitest';
 import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
 import { openTestEngine } from '../../../packages/testkit/src/index.ts';
-import { makeFieldwork } from '../src/fieldwork.ts';
-import type { Bindings, FieldworkDeps } from '../src/server/env.ts';
+import { fieldwork as declared } from '../src/app.ts';
 import { openVault } from './vault.ts';
 
 const ISSUER = 'https://issuer.example';
@@ -49,7 +49,7 @@ export interface FixtureOptions {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-export async function openFixture(more: Partial<FieldworkDeps> = {}, options: FixtureOptions = {}) {
+export async function openFixture(more: Partial<AppServices> = {}, options: FixtureOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'fieldwork-fixture-'));
   const clock = { nowMs: START_MS };
   const incidents: unknown[] = [];
@@ -58,7 +58,7 @@ export async function openFixture(more: Partial<FieldworkDeps> = {}, options: Fi
   const onIncident = (error: unknown) => void incidents.push(error);
   const engine = openTestEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
   const now = () => clock.nowMs;
-  const fieldwork = makeFieldwork({
+  const fieldwork = makeApp(declared, {
     engine,
     vault: openVault(engine),
     blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now }),
@@ -74,6 +74,7 @@ export async function openFixture(more: Partial<FieldworkDeps> = {}, options: Fi
   const runner: DeliveryRunner = makeDeliveryRunner({
     vertical: units.scope.vertical,
     scope: host.scope,
+    attachments: host.attachments,
     now,
     onIncident,
   });

@@ -1,8 +1,10 @@
 /** The wiring of fieldwork: each of these facts depends on one word in it. */
+
+import { makeApp } from '@freehold/app';
+import { identityEventsResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
-import { makeFieldwork } from '../src/fieldwork.ts';
-import { identityEventsResponse } from '../src/server/wire.ts';
+import { fieldwork as declared } from '../src/app.ts';
 import { type Fixture, joinTeam, openFixture, START_MS, type Visitor } from './fixture.ts';
 import { openVault } from './vault.ts';
 
@@ -78,7 +80,7 @@ test('people are sent back to the address that browsers see, whatever the reques
 
 test('what an event of the directory tells is shown by its name, and what has none here is not', async () => {
   const { engine } = fixture;
-  const talkative = makeFieldwork({
+  const talkative = makeApp(declared, {
     engine: {
       ...engine,
       unit: (definition, key, options) => {

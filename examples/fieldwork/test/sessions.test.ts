@@ -1,7 +1,8 @@
 /** The caller's own sessions: listed, and ended so that the very next request with one of them is anonymous. */
+
+import { type SessionRecord, sessionsResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { accessClaims, type FakeIssuer, makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
-import { type SessionRecord, sessionsResponse } from '../src/server/wire.ts';
 import { type Fixture, type Instance, joinTeam, openFixture, START_MS, type Visitor } from './fixture.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';

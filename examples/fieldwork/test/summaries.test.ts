@@ -317,7 +317,7 @@ describe('before anybody is asked', () => {
   test('without a model, one sentence says what is missing and who can set it', async () => {
     await open({});
     const detail =
-      'Summaries need a language model, and none is set up here: the operator of this platform names one in FREEHOLD_MODEL.';
+      'This needs a language model, and none is set up here: the operator of this platform names one in FREEHOLD_MODEL.';
     expect(await ada.get(path())).toEqual({ available: false, detail, language: 'de' });
     expect(await ada.refused('POST', path(), GERMAN)).toMatchObject({
       status: 503,
@@ -350,7 +350,7 @@ describe('before anybody is asked', () => {
     expect(await ada.get(path())).toMatchObject({
       available: false,
       detail:
-        'Summaries need a language model, and the one that is named here cannot be reached yet: the operator of this platform sets FREEHOLD_MODEL_OPENAI_API_KEY.',
+        'This needs a language model, and the one that is named here cannot be reached yet: the operator of this platform sets FREEHOLD_MODEL_OPENAI_API_KEY.',
     });
     expect(server.asked).toHaveLength(1);
   });
@@ -380,7 +380,7 @@ describe('before anybody is asked', () => {
       status: 429,
       reason: 'model_budget',
       detail:
-        'What summaries may take this month is used up. They can be written again from 1 April 2026 on.',
+        'What language models may take this month is used up. They can be asked again from 1 April 2026 on.',
     });
     expect(server.asked).toHaveLength(2);
     await entitle({ quota: 1_000, plan: 'large' });

@@ -1,6 +1,7 @@
 /** Sign-ins and access: what the owner is told about who came in, who did not, and what changed about how. */
+
+import { type IdentityEventEntry, identityEventEntry, identityEventsResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type IdentityEventEntry, identityEventEntry, identityEventsResponse } from '../src/server/wire.ts';
 import { tellIdentityEvent } from '../web/src/lib/identity-events.ts';
 import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 

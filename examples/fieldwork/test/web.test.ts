@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { readWebFiles } from '@freehold/app/node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readWebFiles } from '../src/web-files.ts';
 import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
 const PAGE = '<!doctype html><title>Fieldwork</title>';

@@ -1,8 +1,8 @@
 /** Makes one file of a worker and everything that it imports, as workerd takes it: `node bundle.ts <directory>`. */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WebFile, WebFiles } from '@freehold/fieldwork';
-import { readWebFiles } from '@freehold/fieldwork/web-files';
+import type { WebFile, WebFiles } from '@freehold/app';
+import { readWebFiles } from '@freehold/app/node';
 import { build, type Plugin } from 'esbuild';
 
 /** Bundles the worker whose entry this is. @throws Error when it needs something of Node's that workerd lacks. */
@@ -27,7 +27,10 @@ export async function bundleWorker(
 }
 
 /** Bundles fieldwork with its pages. Default: those that `npm run build` made, if it did. */
-export function bundleFieldwork(outfile: string, webFiles = readWebFiles()): Promise<void> {
+export function bundleFieldwork(
+  outfile: string,
+  webFiles = readWebFiles(join(import.meta.dirname, '../web/dist')),
+): Promise<void> {
   return bundleWorker(join(import.meta.dirname, 'main.ts'), outfile, [pagesOf(webFiles)]);
 }
 

@@ -4,6 +4,7 @@
  */
 import { env } from 'cloudflare:workers';
 import { webFiles } from 'fieldwork:web-files';
+import { makeApp } from '@freehold/app';
 import { problemDocument, publicError } from '@freehold/contracts';
 import {
   makeBucketBlobStore,
@@ -12,7 +13,7 @@ import {
   type UnitNamespace,
   workerdEngine,
 } from '@freehold/engine-workerd';
-import { makeFieldwork, manifest } from '@freehold/fieldwork';
+import { fieldwork } from '@freehold/fieldwork';
 import { makeScopeUnit, makeUnitVault, makeVaultUnit, runDeliveries } from '@freehold/kernel';
 import { type IncidentSink, makeKeyring } from '@freehold/store';
 import { AwsClient } from 'aws4fetch';
@@ -40,6 +41,7 @@ declare global {
   }
 }
 
+const { manifest } = fieldwork;
 const now = (): number => Date.now();
 const keyring = makeKeyring(listOf(env.SEAL_KEY));
 const vaultUnit = makeVaultUnit(keyring);
@@ -61,7 +63,7 @@ const engine = workerdEngine({
   onIncident,
 });
 
-const { app, host, units } = makeFieldwork({
+const { app, host, units } = makeApp(fieldwork, {
   engine,
   vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
   sealing: keyring,

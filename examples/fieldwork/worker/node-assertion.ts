@@ -2,8 +2,9 @@
  * The node of a request, in a token that the router signs for each request, in a header (design: vertical-host, "Node
  * assertion"). Without a valid one, the worker serves no tenant.
  */
+
+import type { Bindings } from '@freehold/app';
 import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
-import type { Bindings } from '@freehold/fieldwork';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 /** The built pages, which `bundle.ts` puts into the worker. */
 declare module 'fieldwork:web-files' {
-  import type { WebFiles } from '@freehold/fieldwork';
+  import type { WebFiles } from '@freehold/app';
 
   /** Undefined when they were not built. */
   export const webFiles: WebFiles | undefined;

@@ -290,6 +290,7 @@ test('a sweep that fails is for the operator to know, unless there is no place t
         swept.push(id);
         return Promise.reject(failures.shift());
       },
+      remove: async () => undefined,
     },
     now: () => 0,
     after: () => () => undefined,

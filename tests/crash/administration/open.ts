@@ -3,9 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeApp } from '@freehold/app';
 import { PLATFORM_SECRET_HEADER, type PrincipalId, type ScopeId } from '@freehold/contracts';
 import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
-import { makeFieldwork } from '@freehold/fieldwork';
+import { fieldwork as declared } from '@freehold/fieldwork';
 import { makeScopeHost, makeScopeUnit, makeUnitVault } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { makeGateway } from '../../../apps/platform/src/applications/verticals.ts';
@@ -70,7 +71,7 @@ export async function openInPlace(
   const { engine } = points;
   const vault = makeUnitVault((tenant) => engine.unit(libraryVaultUnit, tenant, { create: true }));
   const platformSecret = 'the platform secret of the crash suite, long enough';
-  const fieldwork = makeFieldwork({
+  const fieldwork = makeApp(declared, {
     engine,
     vault,
     sealing: makeKeyring(['a sealing key of the crash suite, long enough']),

@@ -1,10 +1,13 @@
 /** The verticals that run in this process, and the settings of their sign-in that `FREEHOLD_SIGN_IN` chooses. */
 
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type App, type AppServices, makeApp, type RunningApp } from '@freehold/app';
+import { readWebFiles } from '@freehold/app/node';
 import type { VerticalManifest } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
 import { type DirectoryHostAdmin, declaredMigrations, type VerticalGateway } from '@freehold/directory';
-import { type FieldworkDeps, makeFieldwork, manifest, PUBLIC_PATHS } from '@freehold/fieldwork';
-import { readWebFiles } from '@freehold/fieldwork/web-files';
+import { fieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import type { Application } from '../network/router.ts';
 import type { SignInMode } from '../settings/settings.ts';
@@ -17,12 +20,12 @@ export interface CoLocatedVertical {
   /** The settings that every instance is bound to. */
   readonly bindings: () => Application['bindings'];
   readonly host: ScopeHost;
-  readonly units: ReturnType<typeof makeFieldwork>['units'];
+  readonly units: RunningApp['units'];
   /** Its own: it opens this vertical's management, and the platform's API for this vertical alone. */
   readonly platformSecret: string;
 }
 
-export interface VerticalsOptions extends Omit<FieldworkDeps, 'webFiles' | 'onWork'> {
+export interface VerticalsOptions extends Omit<AppServices, 'webFiles' | 'onWork'> {
   readonly platformSecret: string;
   /** Receives a scope of a vertical in which work was enqueued. */
   readonly onWork: (slug: string, scopeId: string) => void;
@@ -30,36 +33,34 @@ export interface VerticalsOptions extends Omit<FieldworkDeps, 'webFiles' | 'onWo
   readonly bindings: () => Readonly<Record<string, string>>;
 }
 
+/** The compiled-in verticals: each declaration, and the folder of its package. */
+const COMPILED_IN: readonly { readonly app: App; readonly folder: string }[] = [
+  { app: fieldwork, folder: join(dirname(fileURLToPath(import.meta.resolve('@freehold/fieldwork'))), '..') },
+];
+
 /** Opens them, by slug. @param options `platformSecret` is the platform's own: each vertical's secret is derived from it. */
-export async function openVerticals({
-  bindings,
-  onWork,
-  ...deps
-}: VerticalsOptions): Promise<ReadonlyMap<string, CoLocatedVertical>> {
-  const webFiles = readWebFiles();
-  const { slug } = manifest;
-  const platformSecret = await verticalSecret(deps.platformSecret, slug);
-  const fieldwork = makeFieldwork({
-    ...deps,
+export async function openVerticals(
+  options: VerticalsOptions,
+): Promise<ReadonlyMap<string, CoLocatedVertical>> {
+  const opened = await Promise.all(COMPILED_IN.map((each) => openVertical(each, options)));
+  return new Map(opened.map((vertical) => [vertical.manifest.slug, vertical]));
+}
+
+async function openVertical(
+  { app, folder }: (typeof COMPILED_IN)[number],
+  { bindings, onWork, ...services }: VerticalsOptions,
+): Promise<CoLocatedVertical> {
+  const { slug } = app.manifest;
+  const webFiles = app.web === undefined ? undefined : readWebFiles(join(folder, app.web));
+  const platformSecret = await verticalSecret(services.platformSecret, slug);
+  const running = makeApp(app, {
+    ...services,
     platformSecret,
     onWork: (scopeId) => onWork(slug, scopeId),
     ...(webFiles === undefined ? {} : { webFiles }),
   });
-  const { app, host, units } = fieldwork;
-  return new Map([
-    [
-      slug,
-      {
-        manifest: fieldwork.manifest,
-        host,
-        units,
-        platformSecret,
-        bindings,
-        fetch: app.fetch,
-        publicPaths: PUBLIC_PATHS,
-      },
-    ],
-  ]);
+  const { manifest, host, units, publicPaths } = running;
+  return { manifest, host, units, platformSecret, bindings, fetch: running.app.fetch, publicPaths };
 }
 
 export function makeGateway(

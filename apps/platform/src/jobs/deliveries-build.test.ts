@@ -1,9 +1,9 @@
-import { defineFieldwork } from '@freehold/fieldwork';
+import { fieldwork } from '@freehold/fieldwork';
 import { makeScopeUnit, type ScopeUnit } from '@freehold/kernel';
 import { expect, test } from 'vitest';
 import { buildOf } from './deliveries.ts';
 
-const unit = makeScopeUnit(defineFieldwork({ removeFile: async () => undefined }));
+const unit = makeScopeUnit(fieldwork.vertical);
 
 /** The same vertical with another declaration, which need not run. */
 const declaring = (part: object): Pick<ScopeUnit, 'vertical' | 'migrations'> => ({

@@ -1,12 +1,12 @@
 import { PlatformError } from '@freehold/contracts';
 import type { RoutesChange } from '@freehold/directory';
-import { defineFieldwork } from '@freehold/fieldwork';
+import { fieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import { describe, expect, test } from 'vitest';
 import type { FleetScope } from '../applications/operator.ts';
 import { Deliveries } from './deliveries.ts';
 
-const vertical = defineFieldwork({ removeFile: async () => undefined });
+const vertical = fieldwork.vertical;
 const EVERYTHING: RoutesChange = { tenant: null, scope: null, vertical: null };
 const about = (scope: string, tenant = 'tnt_a') =>
   ({ tenant, scope, vertical: 'fieldwork' }) as unknown as RoutesChange;

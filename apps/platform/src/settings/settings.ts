@@ -1,8 +1,8 @@
 /** Everything the platform reads from its environment: one list, parsed once. docs/settings.md documents the same list. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { findModelFault } from '@freehold/app';
 import type { BackupPolicy } from '@freehold/directory';
-import { findModelFault } from '@freehold/fieldwork';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { isConfidentialUrl } from '@freehold/oidc-rp';
 import { z } from 'zod';

@@ -2,8 +2,6 @@
  * The work after a customer's erasure: a note in the history, and the removal of the photos of the customer's orders.
  * The platform's staff can erase a customer without the application, so that a schedule looks as well.
  */
-import type { ActorId, ScopeId } from '@freehold/contracts';
-import { scopeId } from '@freehold/contracts';
 import { type Executor, operation, type Schedule } from '@freehold/kernel';
 import { z } from 'zod';
 import { customerId } from '../customers/schema.ts';
@@ -13,7 +11,7 @@ import { listFilesOf, listUnnotedErasures, markErasureNoted } from './store.ts';
 /** The number of erasures that one call notes, and of files that one attempt removes. */
 const BATCH = 200;
 
-const files = z.object({ scope: scopeId, files: z.array(z.string()), more: z.boolean() });
+const files = z.object({ files: z.array(z.string()), more: z.boolean() });
 
 export const erasureOperations = {
   'customer/note-erasures': operation({
@@ -41,7 +39,7 @@ export const erasureOperations = {
     mcp: false,
     run: (ctx, { customer }) => {
       const found = listFilesOf(ctx.sql, customer, BATCH + 1);
-      return { scope: ctx.scope, files: found.slice(0, BATCH), more: found.length > BATCH };
+      return { files: found.slice(0, BATCH), more: found.length > BATCH };
     },
   }),
 };
@@ -53,20 +51,15 @@ export const erasureSchedule: Schedule = {
   as: OFFICE,
 };
 
-/** Removes one attachment. An operation does not reach its bytes, which are outside of the scope. */
-export type RemoveFile = (scope: ScopeId, by: ActorId, id: string) => Promise<void>;
-
 /** Removes the files of an erased customer. What was removed by an earlier attempt is not listed any more. */
-export function fileRemover(removeFile: RemoveFile): Executor {
-  return {
-    on: ['customer.erased'],
-    as: OFFICE,
-    run: async ({ entity }, { invoke, signal }) => {
-      for (let more = true; more && !signal.aborted; ) {
-        const found = files.parse(await invoke('customer/list-files', { customer: entity?.id }));
-        for (const id of found.files) await removeFile(found.scope, `service:${OFFICE}`, id);
-        more = found.more;
-      }
-    },
-  };
-}
+export const fileRemover: Executor = {
+  on: ['customer.erased'],
+  as: OFFICE,
+  run: async ({ entity }, { invoke, removeAttachment, signal }) => {
+    for (let more = true; more && !signal.aborted; ) {
+      const found = files.parse(await invoke('customer/list-files', { customer: entity?.id }));
+      for (const id of found.files) await removeAttachment(id);
+      more = found.more;
+    }
+  },
+};

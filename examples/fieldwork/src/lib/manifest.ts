@@ -1,4 +1,5 @@
 /** The manifest of fieldwork: its permissions and roles, and the settings that its platform delivers. */
+import type { TEAM_PERMISSIONS } from '@freehold/app';
 import type { VerticalManifest } from '@freehold/contracts';
 
 export const manifest = {
@@ -32,10 +33,6 @@ export const manifest = {
     'widget.write': 'Change which web sites may ask for appointments',
     'rates.read': 'See what work is charged at',
     'rates.write': 'Change what work is charged at',
-    'team.read': 'See who is on the team',
-    'member.manage': 'Invite and remove teammates, and change their roles',
-    'audit.read': 'See which attempts were refused',
-    'model.account': 'Keep the books of what language models take',
   },
   roles: {
     owner: {
@@ -65,9 +62,6 @@ export const manifest = {
         'widget.write',
         'rates.read',
         'rates.write',
-        'team.read',
-        'member.manage',
-        'audit.read',
       ],
     },
     dispatcher: {
@@ -120,48 +114,13 @@ export const manifest = {
     office: { name: 'Fieldwork', permissions: ['reminder.raise', 'customer.erase', 'order.detach'] },
     // The appointment form on the trader's own web site: it can ask, and nothing else.
     booking: { name: 'Appointment form', permissions: ['request.ask', 'widget.read'] },
-    // The service between members and language models: it asks whether a call may be made, and records its tokens.
-    assistant: { name: 'Assistant', permissions: ['model.account'] },
   },
-  env: {
-    AUTH_PROVIDER: {
-      summary:
-        'How people sign in where no issuer was delivered: "oidc" takes access tokens of OIDC_ISSUER, "directory" keeps accounts here',
-    },
-    SIGN_UP: {
-      summary:
-        'Who may make an account where accounts are kept here: "open" for every visitor, "closed" for none',
-      default: 'open',
-    },
-    OIDC_ISSUER: { summary: 'The identity issuer to sign in with' },
-    OIDC_CLIENT_ID: { summary: 'The name under which the issuer knows this application' },
-    OIDC_CLIENT_SECRET: { summary: 'The secret shared with the issuer', secret: true },
-    OIDC_AUDIENCE: { summary: 'Who a presented access token must be for; by default this very instance' },
-    BASE_URL: {
-      summary: 'The address people reach this application at, when it cannot be told from the request',
-    },
-    // Which model; what it takes to reach one (addresses, keys) is the platform's own and never delivered.
-    FREEHOLD_MODEL: {
-      summary: 'The language model that writes summaries, such as "openai-compatible:llama3.2:3b"',
-    },
-    FREEHOLD_MODEL_ACCESS: {
-      summary:
-        'Who may have summaries written: "all", or "entitled" for those with the entitlement "assistant"',
-      default: 'all',
-    },
-    FREEHOLD_MODEL_TOKENS_MONTHLY: {
-      summary:
-        'How many tokens the summaries of an instance may take in a calendar month (UTC), where no entitlement says it; "none" for no limit',
-      default: '1000000',
-    },
-  },
+  env: {},
 } as const satisfies VerticalManifest;
 
-export type PermissionKey = keyof typeof manifest.permissions;
+export type PermissionKey = keyof typeof manifest.permissions | keyof typeof TEAM_PERMISSIONS;
 export type RoleKey = keyof typeof manifest.roles;
 /** The service that scheduled work runs as. */
 export const OFFICE = 'office' satisfies keyof typeof manifest.services;
 /** The service that the appointment form acts as. */
 export const BOOKING = 'booking' satisfies keyof typeof manifest.services;
-/** The service that records usage of language models. */
-export const ASSISTANT = 'assistant' satisfies keyof typeof manifest.services;

@@ -1,12 +1,13 @@
-/** The files of work orders, which the kernel keeps: when they may be removed. */
+/** The files of work orders: when they may be seen, and when they may be removed. */
+import type { AttachmentRules } from '@freehold/app';
 import { PlatformError } from '@freehold/contracts';
-import type { Vertical } from '@freehold/kernel';
 import { OFFICE } from '../lib/manifest.ts';
+import { orderOutput } from './schema.ts';
 import { FILES_STAY } from './states.ts';
 import { loadOrder } from './store.ts';
 
 /** Refuses to remove a file of a finished order. The erasure of a customer removes files in every state. */
-export const requireFileRemovable: NonNullable<Vertical['requireRemovable']> = (
+export const requireFileRemovable: NonNullable<AttachmentRules['requireRemovable']> = (
   { sql, principal },
   { entity },
 ) => {
@@ -17,3 +18,11 @@ export const requireFileRemovable: NonNullable<Vertical['requireRemovable']> = (
     reason: `order_is_${state}`,
   });
 };
+
+/** The photos are erased with the customer, and hidden until their bytes are gone. */
+export const filesHidden: NonNullable<AttachmentRules['hidden']> = (_entity, output) =>
+  orderOutput.parse(output).customer.erased
+    ? new PlatformError('immutable', 'The customer was erased, and what was attached with them.', {
+        reason: 'customer_erased',
+      })
+    : null;

@@ -3,7 +3,6 @@ import { defineOperations } from '@freehold/kernel';
 import { customerOperations } from '../customers/operations.ts';
 import { dashboardOperations } from '../dashboard/operations.ts';
 import { erasureOperations } from '../erasure/operations.ts';
-import { modelOperations } from '../models/operations.ts';
 import { invoiceOperations } from '../orders/invoicing.ts';
 import { orderLifecycle } from '../orders/lifecycle.ts';
 import { orderOperations } from '../orders/operations.ts';
@@ -22,7 +21,6 @@ export const operations = defineOperations({
   ...orderLifecycle,
   ...invoiceOperations,
   ...summaryOperations,
-  ...modelOperations,
   ...reminderOperations,
   ...requestOperations,
   ...widgetOperations,

@@ -1,7 +1,7 @@
 /** Runs one executor on one event, with a time limit; its own calls of the scope are done once. */
 
 import { createHash } from 'node:crypto';
-import type { ActorId, EventId } from '@freehold/contracts';
+import { type ActorId, type EventId, PlatformError } from '@freehold/contracts';
 import type { ClaimedDelivery, DeliveryResult, ScopeStub } from '../contract/scope-methods.ts';
 import type { Executor, ExecutorTools, Lanes } from '../vertical/listeners.ts';
 import { describe } from './work.ts';
@@ -9,12 +9,15 @@ import { describe } from './work.ts';
 /** Runs an executor to its end or its time limit. Never rejects: a failure is a result. */
 export async function runExecutor({
   scope,
+  remove,
   lanes,
   delivery,
   stop,
   after,
 }: {
   readonly scope: ScopeStub;
+  /** Removes an attachment; undefined where there are none. */
+  readonly remove: ((by: ActorId, id: string) => Promise<unknown>) | undefined;
   readonly lanes: Lanes;
   readonly delivery: ClaimedDelivery;
   readonly stop: AbortSignal;
@@ -39,6 +42,10 @@ export async function runExecutor({
       deliveryKey,
       signal,
       invoke: invokeAs(scope, listener.executor, event.id, deliveryKey),
+      removeAttachment: async (id) => {
+        if (!remove) throw noAttachments();
+        await remove(`service:${listener.executor.as}` as ActorId, id);
+      },
     };
     await Promise.race([Promise.resolve(listener.executor.run(event, tools)), aborted(signal)]);
     return answer;
@@ -51,6 +58,10 @@ export async function runExecutor({
   } finally {
     cancel();
   }
+}
+
+function noAttachments(): PlatformError {
+  return new PlatformError('unsupported', 'Nothing can be attached here.', { reason: 'no_blob_store' });
 }
 
 function invokeAs(scope: ScopeStub, { as }: Executor, cause: EventId, key: string): ExecutorTools['invoke'] {

@@ -28,8 +28,8 @@ export interface DeliveryRunnerOptions {
   /** Runs a task after so many milliseconds; returns its cancel. Default: a timer that keeps no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
   readonly onIncident: IncidentSink;
-  /** Sweeps unused bytes, once a day for each scope. Default: none are swept. */
-  readonly attachments?: Pick<Attachments, 'sweep'>;
+  /** Sweeps unused bytes, once a day for each scope, and removes what executors remove. Default: there are none. */
+  readonly attachments?: Pick<Attachments, 'sweep' | 'remove'>;
 }
 
 export interface DeliveryRunner {
@@ -132,7 +132,14 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   };
 
   const execute = (scopeId: string, delivery: ClaimedDelivery): void => {
-    const run = runExecutor({ scope: scope(scopeId), lanes, delivery, stop: stopping.signal, after });
+    const run = runExecutor({
+      scope: scope(scopeId),
+      remove: attachments && ((by, id) => attachments.remove(scopeId as ScopeId, by, id)),
+      lanes,
+      delivery,
+      stop: stopping.signal,
+      after,
+    });
     const settled = run.then(async (result) => {
       await scope(scopeId).settle(result);
       wake(scopeId);
@@ -214,7 +221,7 @@ export interface DeliveryRoundOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
-  /** Sweeps unused bytes, once a day. Default: none are swept. */
+  /** As {@link DeliveryRunnerOptions.attachments}. */
   readonly attachments?: DeliveryRunnerOptions['attachments'];
 }
 

@@ -47,6 +47,11 @@ export interface ExecutorTools {
    * done.
    */
   invoke(operation: string, input: unknown, step?: string): Promise<unknown>;
+  /**
+   * Removes an attachment as the executor's service: its bytes are outside of the scope, and no operation reaches them.
+   * @throws PlatformError `unsupported`, reason `no_blob_store`, where nothing can be attached.
+   */
+  removeAttachment(id: string): Promise<void>;
 }
 
 /**

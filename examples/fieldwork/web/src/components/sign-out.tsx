@@ -1,6 +1,7 @@
 /** Leaving: in this browser, or everywhere. */
+
+import type { Me } from '@freehold/app/wire';
 import { type MouseEvent, type ReactNode, useState } from 'react';
-import type { Me } from '../../../src/server/wire.ts';
 import { ApiError, post } from '../lib/api.ts';
 import { useAction } from '../lib/use-action.ts';
 import { ErrorNote } from './basics.tsx';

@@ -1,6 +1,7 @@
 /** The story of a record: who did what and when, and what that set off. What the events mean, the record's page says. */
+
+import type { HistoryEntry } from '@freehold/app/wire';
 import { useEffect, useState } from 'react';
-import type { HistoryEntry } from '../../../src/server/wire.ts';
 import { get } from '../lib/api.ts';
 import { formatMoment } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';

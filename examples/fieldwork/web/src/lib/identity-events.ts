@@ -1,5 +1,5 @@
 /** Identity events in words: sign-ins, refusals and changes of access. A type without a sentence does not compile. */
-import type { IdentityEventEntry, IdentityEventKind } from '../../../src/server/wire.ts';
+import type { IdentityEventEntry, IdentityEventKind } from '@freehold/app/wire';
 import { roleName } from './roles.ts';
 
 /** The kinds, as a choice. */

@@ -1,7 +1,8 @@
 /** The caller: the answer of `/api/me` and the team, for every part of the page. */
+
+import type { Me, MemberRecord } from '@freehold/app/wire';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef } from 'react';
 import type { PermissionKey } from '../../../src/lib/manifest.ts';
-import type { Me, MemberRecord } from '../../../src/server/wire.ts';
 import { get, whenSignedOut } from './api.ts';
 import { useAddress } from './router.ts';
 import { forgetAll, type Loaded, useLoad } from './use-load.ts';

@@ -1,6 +1,7 @@
 /** Sign-ins and access, for members who manage the team: sign-ins, refusals, and changes of sign-in settings. */
+
+import type { IdentityEventEntry, IdentityEventKind } from '@freehold/app/wire';
 import { useEffect, useId, useRef, useState } from 'react';
-import type { IdentityEventEntry, IdentityEventKind } from '../../../src/server/wire.ts';
 import { Card, LoadError, Skeleton } from '../components/basics.tsx';
 import { type Page, Pages } from '../components/pages.tsx';
 import { get } from '../lib/api.ts';

@@ -1,6 +1,7 @@
 /** Your account: who you are here, how you sign in, and where you are signed in. For members and strangers alike. */
+
+import type { Me, SessionRecord } from '@freehold/app/wire';
 import { type ReactNode, useEffect, useState } from 'react';
-import type { Me, SessionRecord } from '../../../src/server/wire.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Badge, Button, Card, LoadError, PageHead, Skeleton } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';

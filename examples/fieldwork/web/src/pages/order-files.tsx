@@ -1,6 +1,7 @@
 /** Photos and documents of an order: added with their progress, looked at, kept, removed. */
+
+import type { AttachmentEntry, AttachmentList } from '@freehold/app/wire';
 import { type ChangeEvent, useEffect, useId, useState } from 'react';
-import type { AttachmentEntry, AttachmentList } from '../../../src/server/wire.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Button, Card, ErrorNote, LoadError } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';

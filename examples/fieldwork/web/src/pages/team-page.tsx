@@ -1,6 +1,7 @@
 /** The team; for the owner also invites, roles, who came in, and the attempts that were refused. */
+
+import type { DenialEntry, MemberRecord } from '@freehold/app/wire';
 import { useEffect, useState } from 'react';
-import type { DenialEntry, MemberRecord } from '../../../src/server/wire.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import {
   Avatar,

@@ -1,7 +1,8 @@
 /** The page of a person who is not a member: signed out, without an invite, or with an invite or claim link. */
+
+import type { Me } from '@freehold/app/wire';
 import { type ReactNode, useEffect } from 'react';
 import type { RoleKey } from '../../../src/lib/manifest.ts';
-import type { Me } from '../../../src/server/wire.ts';
 import { Button, ErrorNote, Skeleton } from '../components/basics.tsx';
 import { Mark } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';

@@ -1,0 +1,191 @@
+/** A vertical as a declaration (design: application): what its builder writes, and nothing else. */
+import type { EntityRef, PlatformError, PrincipalId, VerticalManifest } from '@freehold/contracts';
+import {
+  defineVertical,
+  type Executor,
+  type RetentionPolicy,
+  type Schedule,
+  type ScopeStub,
+  type Subscription,
+  type Vertical,
+} from '@freehold/kernel';
+import type { OperationTable } from '@freehold/operations';
+import type { Migration } from '@freehold/store';
+import type { PublicRouteRegistry } from '@freehold/vertical-host';
+import type { Hono } from 'hono';
+import { modelOperations } from '../model-accounting/operations.ts';
+import { requireDeclaration } from './check.ts';
+import type { AppContext, AppEnv, Instance } from './env.ts';
+import type { GovernedModel } from './model.ts';
+import { type AddressedRecord, recordsOf } from './records.ts';
+import type { AuthenticatedPrincipal } from './seam.ts';
+import { completeManifest } from './supplied.ts';
+
+/** A vertical. All but the first three and the last may be left out. */
+export interface AppDeclaration {
+  /**
+   * Permissions, roles, entities and settings. The permissions of the team (`team.read`, `member.manage`, `audit.read`),
+   * which the owner role always has, and the settings of sign-in are added, unless it declares them in its own words.
+   */
+  readonly manifest: VerticalManifest;
+  /** The tables, version by version. Applied to every scope when it is opened. */
+  readonly migrations: readonly Migration[];
+  readonly operations: OperationTable;
+  /** Operations that follow events, by the subscriber's name. */
+  readonly on?: Readonly<Record<string, Subscription>>;
+  /** Outside work that follows events, by the executor's name. */
+  readonly executors?: Readonly<Record<string, Executor>>;
+  /** Operations at set times, by the schedule's name. */
+  readonly schedules?: Readonly<Record<string, Schedule>>;
+  /** Default: everything is kept for good. */
+  readonly retention?: RetentionPolicy;
+  /** The greatest number of deliveries in a chain. Default 16. */
+  readonly chainMax?: number;
+  /**
+   * Permissions that members get for single records (`ctx.grant`): the tools of these are listed for every member.
+   * Default: none.
+   */
+  readonly grants?: readonly string[];
+  readonly attachments?: AttachmentRules;
+  readonly erasure?: ErasureRules;
+  readonly publicSurface?: PublicSurface;
+  /** True for an application that asks language models; {@link AppTools.model} is there then. */
+  readonly models?: boolean;
+  /** The look of the supplied pages. */
+  readonly look?: AppLook;
+  /**
+   * The folder of the application's own built pages, relative to its `package.json`: `./web/dist`. They take the place of
+   * the supplied ones, sign-in excepted. Default: the supplied pages.
+   */
+  readonly web?: string;
+  /** Adds what is no operation, behind the supplied routes. Handlers under `/api` ask {@link AppTools.principal} first. */
+  readonly routes?: (app: Hono<AppEnv>, tools: AppTools) => void;
+  readonly authenticatedPrincipal: AuthenticatedPrincipal;
+}
+
+/** Rules for the files of records, beside the permissions that the manifest declares. */
+export interface AttachmentRules {
+  /** Refuses to remove a file in the present state of its record, by a `PlatformError`. */
+  readonly requireRemovable?: NonNullable<Vertical['requireRemovable']>;
+  /**
+   * The refusal of all files of a record; null where they may be seen. `output` is what `<type>/get` answered.
+   */
+  readonly hidden?: (entity: EntityRef, output: unknown) => PlatformError | null;
+}
+
+/** The erasure of a person, beside the sealed data: which records, and who may do it. */
+export interface ErasureRules {
+  /**
+   * Types of records that stand for a person, whose id is the subject of the sealed data. Each has the route
+   * `POST <record>/erase`.
+   */
+  readonly persons?: Readonly<Record<string, ErasablePerson>>;
+  /** Removes an erased person's unsealed data from the application's own tables. */
+  readonly onShred?: NonNullable<Vertical['onShred']>;
+  /** Seals the values in the application's own tables anew, in a copy of another scope. */
+  readonly reseal?: NonNullable<Vertical['reseal']>;
+}
+
+export interface ErasablePerson {
+  /** Needed for the whole scope. */
+  readonly permission: string;
+  /** The refusal in the present state of the record; null where it may be erased. `output` is that of `<type>/get`. */
+  readonly refuse?: (output: unknown) => PlatformError | null;
+  /** An operation that is run as the caller after the erasure, with an empty input. */
+  readonly afterwards?: string;
+}
+
+/** Requests of visitors of other sites, who do not sign in (spec 4.6). Its routes are below `/public`. */
+export interface PublicSurface {
+  /** The service of the manifest that visitors act as. */
+  readonly service: string;
+  /**
+   * The sites that may ask, as origins (`https://shop.example`): a setting that lists them with blanks between, or an
+   * operation with an empty input that answers `{ origins }`.
+   */
+  readonly sites: { readonly setting: string } | { readonly operation: string };
+  /** The script of the widget, and where it is served. Without `source` it is the built page of that path. */
+  readonly script?: { readonly path: string; readonly source?: string };
+  /** The largest body in bytes. Default 16 KiB. */
+  readonly bodyBytesMax?: number;
+  /** The uses of a form by the people behind one network address. Default: 20 times a day. */
+  readonly limit?: { readonly times: number; readonly windowSeconds: number };
+  readonly routes: (route: PublicRouteRegistry<AppEnv>, tools: VisitorTools) => void;
+}
+
+/** For the handlers of the public surface. */
+export interface VisitorTools {
+  /** Counts one use of a form. @throws PlatformError `rate_limited` beyond {@link PublicSurface.limit}. */
+  limit(c: AppContext): void;
+  /** The name of the instance. */
+  businessName(c: AppContext): Promise<string>;
+}
+
+/** For the application's own routes. */
+export interface AppTools {
+  /** @throws PlatformError `not_found` for a request that reached no instance. */
+  instance(c: AppContext): Instance;
+  /** The signed-in member. @throws HTTPException 401; PlatformError `forbidden`, reason `not_a_member`. */
+  principal(c: AppContext): Promise<PrincipalId>;
+  /** Demands a permission for the whole scope; a refusal is in the denial log. @throws PlatformError `permission_denied` */
+  require(c: AppContext, permission: string): Promise<PrincipalId>;
+  /** Runs an operation as the caller, and returns its output. */
+  invoke(c: AppContext, operation: string, input: unknown): Promise<unknown>;
+  /** The scope itself, for what no operation does. */
+  scope(c: AppContext): ScopeStub;
+  /** The settings of the instance: delivered, then bound, then the default. */
+  settings(c: AppContext): Promise<Readonly<Record<string, string>>>;
+  /** The JSON body, of at most 16 KiB. Refuses requests from other sites' pages. @throws PlatformError */
+  body<S extends import('zod').ZodType>(c: AppContext, schema: S): Promise<import('zod').output<S>>;
+  /**
+   * The language model of the instance, within its limits. Only with `models`.
+   * @param purpose the operation in the line of its usage: `order/summarise`.
+   * @throws PlatformError `unavailable`, reason `model_not_configured`.
+   */
+  model(c: AppContext, purpose: string): Promise<GovernedModel>;
+  /** Reports an error to the operator. */
+  incident(c: AppContext, error: unknown, method: string): void;
+}
+
+export interface AppLook {
+  /** The colour of links and buttons, as CSS writes it in hexadecimal: `#0f5132`. Default: a dark blue. */
+  readonly color?: string;
+  /** The language of the supplied pages, as an IETF tag. Default `en`. */
+  readonly language?: string;
+}
+
+/** A checked declaration. Only {@link defineApp} makes one. */
+export interface App extends AppDeclaration {
+  /** The declared one with what is supplied. */
+  readonly manifest: VerticalManifest;
+  /** For the kernel. */
+  readonly vertical: Vertical;
+  /** The types of records that have an address of their own. */
+  readonly records: readonly AddressedRecord[];
+}
+
+/**
+ * Checks the declaration whole, and opens nothing.
+ * @throws TypeError that names the fault and its place, such as `app.operations.order/create: …`.
+ */
+export function defineApp(declaration: AppDeclaration): App {
+  requireDeclaration(declaration);
+  const usesModels = declaration.models === true;
+  const manifest = completeManifest(declaration.manifest, usesModels);
+  const { migrations, on, executors, schedules, retention, chainMax, attachments, erasure } = declaration;
+  const vertical = defineVertical({
+    manifest,
+    migrations,
+    operations: usesModels ? { ...declaration.operations, ...modelOperations } : declaration.operations,
+    ...(on && { subscriptions: on }),
+    ...(executors && { executors }),
+    ...(schedules && { schedules }),
+    ...(retention && { retention }),
+    ...(chainMax !== undefined && { chainMax }),
+    ...(attachments?.requireRemovable && { requireRemovable: attachments.requireRemovable }),
+    ...(erasure?.onShred && { onShred: erasure.onShred }),
+    ...(erasure?.reseal && { reseal: erasure.reseal }),
+  });
+  const app = { ...declaration, manifest, operations: vertical.operations, vertical };
+  return { ...app, records: recordsOf(app) };
+}

@@ -1,0 +1,131 @@
+/** Puts an application together: one web application over the ports that it is given. */
+import { type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
+import { mountInviteRoutes } from '@freehold/auth/invite-routes';
+import type { VerticalManifest } from '@freehold/contracts';
+import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
+import {
+  mountOperations,
+  mountPlatformSurface,
+  mountProblemDocs,
+  type ProblemOptions,
+  problemResponse,
+} from '@freehold/vertical-host';
+import { Hono } from 'hono';
+import { mountAttachments } from './attachments/attachment-routes.ts';
+import type { App } from './declaration/app.ts';
+import type { AppEnv, AppServices, Services } from './declaration/env.ts';
+import { mountErasure } from './erasure/erasure-routes.ts';
+import { mountLogs } from './logs/log-routes.ts';
+import { mountMe } from './members/me-routes.ts';
+import { mountMembers } from './members/member-routes.ts';
+import { mayInvite } from './members/memberships.ts';
+import { mountSessions } from './members/session-routes.ts';
+import { platformSurface } from './platform/platform-hooks.ts';
+import { makeScopePeople } from './platform/scope-people.ts';
+import { mountPublic, publicPathsOf } from './public/public-routes.ts';
+import {
+  directoryOf,
+  makeDirectories,
+  makeTenants,
+  noSniffing,
+  notWired,
+  operationsFor,
+  originOf,
+  requireNode,
+  requirePermission,
+  scopeOf,
+} from './request/caller.ts';
+import { makeSignIns } from './request/sign-in.ts';
+import { appTools } from './tools.ts';
+import { mountWeb } from './web/web-routes.ts';
+
+/** An application, ready to be called. */
+export interface RunningApp {
+  /** The declared manifest with what is supplied. */
+  readonly manifest: VerticalManifest;
+  /** Call `app.fetch(request, env)`; `env.node` names the tenant and the scope of the request. */
+  readonly app: Hono<AppEnv>;
+  /** The units that an engine has to be able to open. */
+  readonly units: { readonly scope: ScopeUnit; readonly identity: IdentityDirectoryUnit };
+  /** The scopes, for a platform in the same process. */
+  readonly host: ScopeHost;
+  /** The paths of the public surface: no limit of the platform counts a request below them (spec 4.6). */
+  readonly publicPaths: readonly string[];
+}
+
+/** Builds the application. It holds no state of its own but caches of what its units know. */
+export function makeApp(app: App, deps: AppServices): RunningApp {
+  const { manifest, vertical } = app;
+  const { engine, vault, blobs, now, random, onWork } = deps;
+  const units = {
+    scope: makeScopeUnit(vertical, onWork === undefined ? {} : { onWork }),
+    identity: makeIdentityDirectory(deps.sealing === undefined ? {} : { sealing: deps.sealing }),
+  };
+  const directory = makeDirectories(engine, units.identity);
+  const host: ScopeHost = makeScopeHost({
+    engine,
+    unit: units.scope,
+    now,
+    random,
+    onIncident: deps.onIncident,
+    people: makeScopePeople({ directory, manifest, scope: (scopeId) => host.scope(scopeId) }),
+    ...(vault === undefined ? {} : { vault }),
+    ...(blobs === undefined ? {} : { blobs }),
+  });
+  const problems: ProblemOptions = {
+    onIncident: (error, { requestId, method, path }) =>
+      deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
+  };
+  const signIn = makeSignIns(deps, { host, directory, manifest });
+  const tenants = makeTenants(host);
+  const services: Services = { deps, app, manifest, problems, host, directory, signIn, tenants };
+
+  const hono = new Hono<AppEnv>();
+  hono.onError((error, c) => problemResponse(c, error, problems));
+  hono.use('*', noSniffing);
+  mountProblemDocs(hono, problems);
+  if (app.authenticatedPrincipal.kind === 'unauthenticated')
+    hono.use('/api/*', notWired(app.authenticatedPrincipal.declaredAt));
+  mountMe(hono, services);
+  mountSessions(hono, services);
+  mountMembers(hono, services);
+  mountLogs(hono, services);
+  mountAttachments(hono, services);
+  mountErasure(hono, services);
+  mountInvites(hono, services);
+  app.routes?.(hono, appTools(services));
+  mountOperations(hono, app.operations, operationsFor(services, app.operations), {
+    ...problems,
+    openapi: { title: manifest.name, version: manifest.version },
+    ownOrigin: originOf,
+    // The refusal of an anonymous caller names the issuer of tokens, on every route alike: see `signInException`.
+    mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },
+  });
+  mountPublic(hono, services);
+  mountPlatformSurface(hono, platformSurface(services));
+  mountWeb(hono, services);
+  return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
+}
+
+function mountInvites(app: Hono<AppEnv>, services: Services): void {
+  mountInviteRoutes(app, {
+    scope: (c) => ({ tenantId: requireNode(c).tenant, scopeId: requireNode(c).scope }),
+    requireAdmin: (c) => requirePermission(services, c, 'member.manage'),
+    roles: Object.keys(services.manifest.roles),
+    mayInvite: (c, principal, role) => mayInvite(services.manifest, scopeOf(services, c), principal, role),
+    directory: (c) => directoryOf(services, c),
+    provider: async (c) => (await services.signIn(c)).provider,
+    assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),
+    revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
+    endScopeRoles: (c, { principal }) =>
+      scopeOf(services, c).setRoles({ principal, roles: [], by: 'platform' }),
+    onIncident: (c, error) =>
+      services.deps.onIncident(error, {
+        kind: services.manifest.slug,
+        key: requireNode(c).scope,
+        method: 'invites',
+      }),
+    origin: (c) => requireNode(c).origin,
+    emailMatch: 'verified',
+  });
+}

@@ -1,0 +1,90 @@
+/** The caller's own account: `/api/me`, signing in and out, and the link that makes a person the owner. */
+import { mountProtectedResource } from '@freehold/auth/resource-server';
+import { PlatformError } from '@freehold/contracts';
+import type { Hono } from 'hono';
+import type { z } from 'zod';
+import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
+import { callerOf, directoryOf, requireNode, scopeOf, signInException } from '../request/caller.ts';
+import { mountRoutes, readBody } from '../request/routes.ts';
+import { claimBody, type Me, type meResponse } from '../wire/wire.ts';
+
+export function mountMe(app: Hono<AppEnv>, services: Services): void {
+  app.all('/api/auth/*', async (c) => {
+    const { origin } = requireNode(c);
+    const signIn = await services.signIn(c);
+    const { pathname, search } = new URL(c.req.url);
+    // The redirect address is built from the origin that the browser sees, which a proxy may have hidden.
+    const request = new Request(`${origin}${pathname}${search}`, c.req.raw);
+    return signIn.handle(request, { clientAddress: c.env.clientAddress ?? null });
+  });
+
+  mountProtectedResource(app, {
+    resource: async (c) => {
+      const { authorizationServers } = (await services.signIn(c)).provider;
+      if (!authorizationServers) return null;
+      const { name } = await scopeOf(services, c).identify({});
+      return { resource: requireNode(c).origin, authorizationServers, resourceName: name };
+    },
+  });
+
+  mountRoutes(app, [
+    { method: 'GET', path: '/api/me', answer: async (c) => c.json(await describeCaller(services, c)) },
+    {
+      method: 'POST',
+      path: '/api/claim',
+      answer: async (c) => {
+        const { token } = await readBody(c, claimBody);
+        const { subject } = await callerOf(services, c);
+        if (!subject) throw signInException(c);
+        const { session: _session, ...issued } = subject;
+        const scopeId = requireNode(c).scope;
+        return c.json(await directoryOf(services, c).claimOwner({ scopeId, token, subject: issued }));
+      },
+    },
+  ]);
+}
+
+async function describeCaller(services: Services, c: AppContext): Promise<z.input<typeof meResponse>> {
+  const scope = scopeOf(services, c);
+  const { name: business } = await scope.identify({});
+  const { subject, principal } = await callerOf(services, c);
+  const { mode, securityUrl } = await services.signIn(c);
+  const noPrincipal: Me = {
+    status: 'signed_out',
+    business,
+    subject: null,
+    principal: null,
+    roles: [],
+    permissions: [],
+    seat: null,
+    signIn: { mode, ...(securityUrl === undefined ? {} : { securityUrl }) },
+  };
+  if (!subject) return noPrincipal;
+  const known = {
+    ...noPrincipal,
+    subject: { name: subject.name, email: subject.email, emailVerified: subject.emailVerified ?? null },
+  };
+  if (!principal) {
+    const { state, reason } = await seatOf(services, c);
+    return { ...known, status: 'stranger', seat: { state, reason } };
+  }
+  const { roles, permissions } = await scope.holdings({ principal });
+  return {
+    ...known,
+    status: 'member',
+    principal,
+    roles: roles.map((key) => ({ key, name: services.manifest.roles[key]?.name ?? key })),
+    permissions: [...permissions],
+  };
+}
+
+/** An instance without delivered settings has no known seat, so that it cannot be claimed. */
+async function seatOf(services: Services, c: AppContext) {
+  try {
+    return await directoryOf(services, c).ownerSeat({ scopeId: requireNode(c).scope });
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'not_found')
+      return { state: 'pending', reason: 'never_opened' } as const;
+    throw error;
+  }
+}

@@ -1,0 +1,192 @@
+/** From a request to its instance, its caller and their operations; and the refusal of an anonymous caller. */
+import type { IdentityDirectory, IdentityDirectoryUnit } from '@freehold/auth';
+import { bearerChallenge, bearerErrorOf, protectedResourceMetadataUrl } from '@freehold/auth/resource-server';
+import {
+  PlatformError,
+  type PrincipalId,
+  problemDocument,
+  type ScopeId,
+  type TenantId,
+  toProblem,
+} from '@freehold/contracts';
+import type { ScopeHost, ScopeStub } from '@freehold/kernel';
+import type { OperationTable } from '@freehold/operations';
+import type { Engine } from '@freehold/store';
+import type { ListingStub } from '@freehold/vertical-host';
+import type { MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { AppContext, AppEnv, Caller, Instance, Services, Tenants } from '../declaration/env.ts';
+
+/** The page where signing in begins. */
+const LOGIN_PATH = '/api/auth/login';
+/** The number of scopes whose tenant is cached. */
+const KNOWN_MAX = 10_000;
+
+/** The instance that a request is for. @throws PlatformError `not_found` for a request that reached none. */
+export function requireNode(c: AppContext): Instance {
+  const { node } = c.env;
+  if (!node)
+    throw new PlatformError('not_found', 'There is no application at this address.', {
+      reason: 'no_instance',
+    });
+  return { ...node, tenant: node.tenant as TenantId, scope: node.scope as ScopeId };
+}
+
+/** The origin of a request's instance, as browsers see it. */
+export function originOf(c: AppContext): string {
+  return requireNode(c).origin;
+}
+
+/** The scope of a request. */
+export function scopeOf({ host }: Services, c: AppContext): ScopeStub {
+  return host.scope(requireNode(c).scope);
+}
+
+/** The identity directory of a request's tenant. */
+export function directoryOf({ directory }: Services, c: AppContext): IdentityDirectory {
+  return directory(requireNode(c).tenant);
+}
+
+/** Returns the identity directory of a tenant; with `create`, also of a new one. */
+export function makeDirectories(
+  engine: Pick<Engine, 'unit'>,
+  unit: IdentityDirectoryUnit,
+): Services['directory'] {
+  return (tenant, options) => engine.unit(unit, tenant, options);
+}
+
+/** A scope never changes its tenant, and asking it costs a call each time. */
+export function makeTenants(host: Pick<ScopeHost, 'scope'>): Tenants {
+  const known = new Map<string, TenantId>();
+  return {
+    of: async (scopeId) => {
+      const found = known.get(scopeId);
+      if (found !== undefined) return found;
+      const { tenantId } = await host.scope(scopeId).identify({});
+      if (known.size >= KNOWN_MAX) known.delete(known.keys().next().value as string);
+      known.set(scopeId, tenantId);
+      return tenantId;
+    },
+    forget: ({ scopeId }) => void known.delete(scopeId),
+  };
+}
+
+/**
+ * The caller of a request, identified once. While the owner seat is unclaimed, this claims it.
+ * @throws PlatformError `not_found` when the scope is not this tenant's.
+ */
+export function callerOf(services: Services, c: AppContext): Promise<Caller> {
+  const known = c.get('caller') as Promise<Caller> | undefined;
+  if (known) return known;
+  const caller = resolveCaller(services, c);
+  // Callers that await it get the failure; this listener keeps it from being unhandled.
+  caller.catch(() => undefined);
+  c.set('caller', caller);
+  return caller;
+}
+
+async function resolveCaller(services: Services, c: AppContext): Promise<Caller> {
+  const { tenant, scope } = requireNode(c);
+  const tenantId = await services.tenants.of(scope);
+  // A second check of the router: a wrong scope would admit one tenant's members to another's data.
+  if (tenantId !== tenant) throw new PlatformError('not_found', 'There is no application at this address.');
+  const { signIn, subject, principal } = await services.signIn.recognise(c);
+  // A later refusal names the way to sign in here.
+  c.set('signIn', signIn);
+  return { subject, principal };
+}
+
+/**
+ * The principal of a signed-in member: the gate of everything under `/api` but the door itself (spec 1).
+ * @throws HTTPException 401 that says how to sign in; PlatformError `forbidden`, reason `not_a_member`.
+ */
+export async function authenticatedPrincipal(services: Services, c: AppContext): Promise<PrincipalId> {
+  const { subject, principal } = await callerOf(services, c);
+  if (!subject) throw signInException(c);
+  if (!principal)
+    throw new PlatformError(
+      'forbidden',
+      'You are signed in, but you are not a member here. Ask the owner for an invite.',
+      {
+        reason: 'not_a_member',
+      },
+    );
+  return principal;
+}
+
+/**
+ * Demands a permission for the whole scope, for routes that are not operations. A refusal is in the denial log.
+ * @throws PlatformError `permission_denied`
+ */
+export async function requirePermission(
+  services: Services,
+  c: AppContext,
+  permission: string,
+): Promise<PrincipalId> {
+  const principal = await authenticatedPrincipal(services, c);
+  await scopeOf(services, c).check({ principal, permission });
+  return principal;
+}
+
+/**
+ * 401, with what there is to do about it: the address of the sign-in, for a page that decides itself whether to go
+ * there; or, where access tokens are taken, the challenge that says where they are made (RFC 6750, RFC 9728).
+ */
+export function signInException(c: AppContext, why = 'Sign in first.'): HTTPException {
+  const error = new PlatformError('unauthenticated', why);
+  const { headers } = problemDocument(error);
+  const takesTokens = c.get('signIn')?.mode === 'tokens';
+  if (takesTokens) headers.set('www-authenticate', challengeOf(c));
+  const body = { ...toProblem(error), ...(takesTokens ? {} : { loginUrl: `${LOGIN_PATH}?returnTo=%2F` }) };
+  return new HTTPException(401, {
+    message: error.message,
+    res: new Response(JSON.stringify(body), { status: 401, headers }),
+  });
+}
+
+function challengeOf(c: AppContext): string {
+  return bearerChallenge({
+    resourceMetadata: protectedResourceMetadataUrl(requireNode(c).origin),
+    error: bearerErrorOf(c.req.raw.headers),
+  });
+}
+
+/**
+ * The refusal of everything under `/api` while the declaration lets no person in (A-04): it names the line to change.
+ * @throws HTTPException 401
+ */
+export function notWired(declaredAt: string | null): MiddlewareHandler<AppEnv> {
+  const place = declaredAt ?? 'the declaration of this application';
+  return async (c) => {
+    throw signInException(
+      c,
+      `Sign-in is not wired yet: in ${place}, replace unauthenticated() by signedIn().`,
+    );
+  };
+}
+
+/** No browser may guess another content type than the declared one. */
+export const noSniffing: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next();
+  c.header('x-content-type-options', 'nosniff');
+};
+
+/** Returns the operations of a request's scope as its caller, with the list of those that the caller may ever perform. */
+export function operationsFor(
+  services: Services,
+  table: OperationTable,
+): (c: AppContext) => Promise<ListingStub> {
+  return async (c) => {
+    const principal = await authenticatedPrincipal(services, c);
+    const { scope, tenant } = requireNode(c);
+    return {
+      ...services.host.operations(scope, principal, tenant),
+      listable: async (names) => {
+        const { permissions } = await scopeOf(services, c).holdings({ principal });
+        // Any member may come to hold these, for single records.
+        const reachable = new Set<string | undefined>([...permissions, ...(services.app.grants ?? [])]);
+        return names.filter((name) => reachable.has(table[name]?.permission));
+      },
+    };
+  };
+}

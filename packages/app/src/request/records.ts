@@ -1,0 +1,28 @@
+/** The record that an address names, read as the caller may read it: for what is around a record and no operation. */
+import type { EntityRef } from '@freehold/contracts';
+import type { AppContext, Services } from '../declaration/env.ts';
+import type { AddressedRecord } from '../declaration/records.ts';
+import { authenticatedPrincipal, requireNode } from './caller.ts';
+
+/** @throws PlatformError `not_found`; `permission_denied`, with its row in the denial log. */
+export async function readRecord(
+  services: Services,
+  c: AppContext,
+  { type, parameter }: AddressedRecord,
+): Promise<{ readonly entity: EntityRef; readonly output: unknown }> {
+  const id = c.req.param(parameter) ?? '';
+  const output = await invokeAsCaller(services, c, `${type}/get`, { [parameter]: id });
+  return { entity: { type, id }, output };
+}
+
+/** Runs an operation as the caller, and returns its output. */
+export async function invokeAsCaller(
+  services: Services,
+  c: AppContext,
+  operation: string,
+  input: unknown,
+): Promise<unknown> {
+  const principal = await authenticatedPrincipal(services, c);
+  const stub = services.host.operations(requireNode(c).scope, principal);
+  return (await stub.invoke({ operation, input })).output;
+}

@@ -1,0 +1,42 @@
+/** Reads built pages from a directory. It needs Node, and so has an entry of its own: `@freehold/app/node`. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { WebFile, WebFiles } from '../declaration/env.ts';
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+};
+
+/** Reads every file below a directory into memory, or answers undefined when nothing was built there. */
+export function readWebFiles(directory: string): WebFiles | undefined {
+  if (!existsSync(join(directory, 'index.html'))) return undefined;
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) =>
+    each.isFile(),
+  );
+  return new Map(
+    files.map((file) => {
+      const path = join(file.parentPath, file.name);
+      const name = `/${relative(directory, path).split(sep).join('/')}`;
+      return [name, toWebFile(name, new Uint8Array(readFileSync(path)))];
+    }),
+  );
+}
+
+function toWebFile(name: string, body: Uint8Array<ArrayBuffer>): WebFile {
+  const zipped = new Uint8Array(gzipSync(body));
+  return {
+    body,
+    ...(zipped.byteLength < body.byteLength ? { gzip: zipped } : {}),
+    contentType: CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
+    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
+    // The build puts a hash of the content into these names.
+    immutable: name.startsWith('/assets/'),
+  };
+}

@@ -1,0 +1,206 @@
+/** The answers of the supplied routes, the ones around the operations: who is there, and who did what. */
+import type { IdentityEventType } from '@freehold/auth';
+import {
+  attachmentRecord,
+  denialRecord,
+  entityRef,
+  eventId,
+  pageOf,
+  pageQuery,
+  principalId,
+  roleKey,
+  seatReason,
+  shredReceipt,
+  timestamp,
+} from '@freehold/contracts';
+import { z } from 'zod';
+
+/** `GET /api/me`: who the caller is to this business. Never a 401, so that the page can say it calmly. */
+export const meResponse = z.object({
+  status: z.enum(['signed_out', 'stranger', 'member']),
+  /** The name of the business. */
+  business: z.string(),
+  /** Null exactly when signed out. */
+  subject: z
+    .object({
+      name: z.string().nullable(),
+      email: z.string().nullable(),
+      emailVerified: z.boolean().nullable(),
+    })
+    .nullable(),
+  /** Null unless a member. */
+  principal: principalId.nullable(),
+  roles: z.array(z.object({ key: roleKey, name: z.string() })),
+  /** The permissions for the whole scope; those for one record are in the record. */
+  permissions: z.array(z.string()),
+  /** For strangers: whether the business has an owner, and if not, why not. */
+  seat: z.object({ state: z.enum(['pending', 'claimed']), reason: seatReason.nullable() }).nullable(),
+  /** The way people sign in here: at an issuer, with an account of the tenant's own directory, or by a token alone. */
+  signIn: z
+    .object({
+      mode: z.enum(['hosted', 'directory', 'tokens']),
+      /** Where one's own password, passkeys and second factor are changed, if that is here. A path. */
+      securityUrl: z.string().optional(),
+    })
+    .optional(),
+});
+export type Me = z.infer<typeof meResponse>;
+
+export const memberRecord = z.object({
+  principal: principalId,
+  name: z.string().nullable(),
+  /** Null for those who do not manage the team. */
+  email: z.string().nullable(),
+  roles: z.array(roleKey),
+  /** Holds the owner seat, and cannot be removed. */
+  owner: z.boolean(),
+  you: z.boolean(),
+  since: timestamp,
+});
+export type MemberRecord = z.infer<typeof memberRecord>;
+export const membersResponse = pageOf(memberRecord);
+
+export const changeRoleBody = z.strictObject({ role: roleKey });
+export const claimBody = z.strictObject({ token: z.string().min(1).max(128) });
+export const emptyBody = z.strictObject({});
+
+/** A person in a log: the present name, or the last one of a former member; null where none is known. */
+export const actorRecord = z.object({ principal: z.string(), name: z.string().nullable() });
+
+const happening = z.object({
+  id: eventId,
+  type: z.string(),
+  entity: entityRef.nullable(),
+  payload: z.unknown(),
+  at: timestamp,
+});
+
+/**
+ * `GET <record>/history`: the events, their actors and effects.
+ * Data about an erased person is `{ $shredded }`.
+ */
+export const historyEntry = happening.extend({
+  actor: actorRecord,
+  effects: z.array(happening),
+  /** Whether effects were left out, on records that the reader may not see. */
+  withheld: z.boolean(),
+});
+export type HistoryEntry = z.infer<typeof historyEntry>;
+/** `withheld`: the record's own events were left out. */
+export const historyResponse = pageOf(historyEntry).extend({ withheld: z.boolean() });
+
+/** One file of a record. */
+export const attachmentEntry = attachmentRecord.omit({ entity: true, digest: true, by: true }).extend({
+  by: actorRecord,
+  /** Whether it can be shown in the page; otherwise it is saved as a file. */
+  image: z.boolean(),
+});
+export type AttachmentEntry = z.infer<typeof attachmentEntry>;
+
+/** `GET <record>/attachments`: all of them, in the order in which they came. */
+export const attachmentsResponse = z.object({
+  items: z.array(attachmentEntry),
+  /** The most bytes of the next file. */
+  bytesMax: z.int(),
+});
+export type AttachmentList = z.infer<typeof attachmentsResponse>;
+
+/** `POST <record>/erase`: proof that it was done. */
+export const erasedResponse = shredReceipt;
+
+/** `GET /api/denials`: attempts that were refused, newest first. */
+export const denialEntry = denialRecord.omit({ actor: true }).extend({
+  actor: actorRecord,
+  /** The description of the permission. */
+  wanted: z.string(),
+});
+export type DenialEntry = z.infer<typeof denialEntry>;
+export const denialsResponse = pageOf(denialEntry);
+
+/** The types of identity events, by kind. A new type belongs to one of them. */
+const IDENTITY_EVENT_KINDS_BY_TYPE = {
+  seat_opened: 'team',
+  seat_claimed: 'team',
+  claim_minted: 'team',
+  claim_refused: 'team',
+  owner_stranded: 'team',
+  owner_recovery_made: 'team',
+  owner_replacement_made: 'team',
+  owner_recovery_ended: 'team',
+  owner_replaced: 'team',
+  owner_transferred: 'team',
+  invite_created: 'team',
+  invite_accepted: 'team',
+  invite_refused: 'team',
+  invite_revoked: 'team',
+  member_removed: 'team',
+  members_moved_in: 'team',
+  signed_in: 'sign_ins',
+  sign_in_refused: 'sign_ins',
+  session_ended: 'sign_ins',
+  all_sessions_ended: 'sign_ins',
+  account_locked: 'sign_ins',
+  account_created: 'accounts',
+  account_renamed: 'accounts',
+  profile_changed: 'accounts',
+  password_changed: 'accounts',
+  password_reset: 'accounts',
+  passkey_added: 'accounts',
+  passkey_removed: 'accounts',
+  totp_enabled: 'accounts',
+  totp_disabled: 'accounts',
+  recovery_codes_made: 'accounts',
+  recovery_code_used: 'accounts',
+  email_changed: 'accounts',
+  email_reverted: 'accounts',
+  account_deleted: 'accounts',
+  config_changed: 'settings',
+  session_secret_minted: 'settings',
+  session_secret_rotated: 'settings',
+} as const satisfies Record<IdentityEventType, string>;
+
+const identityEventKind = z.enum(['sign_ins', 'team', 'accounts', 'settings']);
+export type IdentityEventKind = z.infer<typeof identityEventKind>;
+
+/** The kind of an event's type. */
+export function kindOfIdentityEvent(type: IdentityEventType): IdentityEventKind {
+  return IDENTITY_EVENT_KINDS_BY_TYPE[type];
+}
+
+/** The query of `GET /api/identity-events`. */
+export const identityEventsQuery = z.strictObject({ ...pageQuery, kind: identityEventKind.optional() });
+
+/** `GET /api/identity-events`: sign-ins, invites, and everything else that opens a door or closes it, newest first. */
+export const identityEventEntry = z.object({
+  id: eventId,
+  type: z.enum(Object.keys(IDENTITY_EVENT_KINDS_BY_TYPE) as IdentityEventType[]),
+  at: timestamp,
+  /** The member that it is about; null for a person who is not, and was not, a member here. */
+  person: actorRecord.nullable(),
+  /** The acting member, when it is another one: null for the person themself and for the platform. */
+  actor: actorRecord.nullable(),
+  /** Other facts that may be shown: `role`, `reason`, `how` and so on. */
+  detail: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
+});
+export type IdentityEventEntry = z.infer<typeof identityEventEntry>;
+export const identityEventsResponse = pageOf(identityEventEntry);
+
+/** One of the caller's own sessions. Its id is of use to the caller alone. */
+export const sessionRecord = z.object({
+  id: z.string(),
+  /** Such as "Firefox on Linux"; null when nothing is known. */
+  client: z.string().nullable(),
+  startedAt: timestamp,
+  expiresAt: timestamp,
+  /** The session of this very request. */
+  current: z.boolean(),
+  /** False for a session at another application of the same tenant. */
+  here: z.boolean(),
+});
+export type SessionRecord = z.infer<typeof sessionRecord>;
+
+/** `GET /api/sessions`: all of them at once, newest first. */
+export const sessionsResponse = z.object({ items: z.array(sessionRecord) });
+
+/** `POST /api/sessions/end-others`: how many there were. */
+export const endedOthersResponse = z.object({ ended: z.int() });
