@@ -63,7 +63,7 @@ describe('troubleshooting', () => {
           'packages/{auth,oidc-rp}/src/**/*.ts',
           'packages/cli/template/src/{authenticated-principal,env,problems}.ts',
           'packages/contracts/src/http/request.ts',
-          'examples/fieldwork/src/server/{caller,door-routes,env,member-routes,session-routes,sign-in}.ts',
+          'packages/app/src/{declaration,members,request}/*.ts',
           'apps/platform/src/{applications/home,network/router}.ts',
         ).matchAll(/\breason\b\??\s*[:=]\s*([^;,}{]+)|\brefusal\(\s*'\w+',\s*('\w+')/g),
       ].flatMap(([, value = '', word = '']) =>
@@ -97,7 +97,7 @@ describe('troubleshooting', () => {
   });
 
   test('every sentence and every setting of a sign-in that is not set up is there', () => {
-    const sources = sourcesOf('packages/{auth,oidc-rp}/src/**/*.ts', 'examples/fieldwork/src/server/*.ts');
+    const sources = sourcesOf('packages/{auth,oidc-rp}/src/**/*.ts', 'packages/app/src/{members,request}/*.ts');
     const part = partOf(troubleshooting, 'Sign-in is not set up');
     const sentences = [...sources.matchAll(/new AuthConfigError\(\s*\w+,\s*['`]([^'`$]+)/g)].map(
       ([, sentence = '']) => sentence.trim(),
