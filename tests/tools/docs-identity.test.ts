@@ -97,7 +97,10 @@ describe('troubleshooting', () => {
   });
 
   test('every sentence and every setting of a sign-in that is not set up is there', () => {
-    const sources = sourcesOf('packages/{auth,oidc-rp}/src/**/*.ts', 'packages/app/src/{members,request}/*.ts');
+    const sources = sourcesOf(
+      'packages/{auth,oidc-rp}/src/**/*.ts',
+      'packages/app/src/{members,request}/*.ts',
+    );
     const part = partOf(troubleshooting, 'Sign-in is not set up');
     const sentences = [...sources.matchAll(/new AuthConfigError\(\s*\w+,\s*['`]([^'`$]+)/g)].map(
       ([, sentence = '']) => sentence.trim(),
