@@ -7,6 +7,24 @@ const units = 'packages/engine-node/src/unit-contract.test.ts';
 
 export const CONTRACTS_STORE: readonly Mutant[] = [
   {
+    id: 'contracts-name-turns-text',
+    requirement: null,
+    claim: 'A name takes signs that change the direction of text.',
+    file: `${contracts}/plain-text.ts`,
+    find: '\\u2028-\\u202e',
+    replace: '\\u2028-\\u2029',
+    killer: inNode(`${contracts}/plain-text.test.ts`, 'is refused'),
+  },
+  {
+    id: 'contracts-note-loses-line-ends',
+    requirement: null,
+    claim: 'A note is trimmed.',
+    file: `${contracts}/plain-text.ts`,
+    find: 'regex(TEXT, `must be text that is not blank, ${PLAIN}`)',
+    replace: 'regex(TEXT, `must be text that is not blank, ${PLAIN}`).trim()',
+    killer: inNode(`${contracts}/plain-text.test.ts`, 'is taken as it is'),
+  },
+  {
     id: 'contracts-problem-without-copy',
     requirement: 'D-06',
     claim: 'A problem document lacks `error`, the copy of its detail.',

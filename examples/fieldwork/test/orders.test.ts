@@ -229,3 +229,21 @@ test('a button pressed twice does its work once', async () => {
   expect(second.replayed).toBe(true);
   expect((await business.run(people.owner, 'order/list', { q: 'only once' })).items).toHaveLength(1);
 });
+
+test('a note keeps its line ends, and a title is one line that can be seen', async () => {
+  const { order, customerId } = await openOrder(business);
+  for (const text of ['one\ntwo\n', 'one\r\n\r\ntwo\r\n'])
+    expect((await business.run(people.owner, 'order/note-add', { order: order.id, text })).text).toBe(text);
+  const description = '\tone\r\ntwo\n';
+  const made = await business.run(people.owner, 'order/create', {
+    customer: customerId,
+    title: ' Job ',
+    description,
+  });
+  expect(made).toMatchObject({ title: 'Job', description });
+  for (const title of ['', ' ', '\u200b', 'a\u0000b', 'a\u202eb', 'a\nb'])
+    await expect(
+      business.run(people.owner, 'order/create', { customer: customerId, title }),
+      JSON.stringify(title),
+    ).rejects.toMatchObject({ code: 'validation_failed', errors: [{ path: 'title' }] });
+});

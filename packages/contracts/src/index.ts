@@ -16,4 +16,5 @@ export * from './model-usage.ts';
 export * from './operations.ts';
 export * from './pages.ts';
 export * from './permission-diff.ts';
+export * from './plain-text.ts';
 export * from './problems.ts';

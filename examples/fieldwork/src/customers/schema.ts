@@ -2,14 +2,14 @@
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { LANGUAGE_TAGS } from '../lib/languages.ts';
-import { line, optionalText } from '../lib/text.ts';
+import { line, optionalLine, optionalNote } from '../lib/text.ts';
 
 export const CUSTOMER_PREFIX = 'cus';
 export const customerId = idSchema(CUSTOMER_PREFIX);
 
 export const customerFields = {
   name: line(200).describe('A person or a company'),
-  phone: optionalText(50),
+  phone: optionalLine(50),
   email: z
     .union([z.email('must be an e-mail address'), z.literal('')])
     .nullable()
@@ -19,7 +19,7 @@ export const customerFields = {
     .nullable()
     .transform((tag) => (tag === '' ? null : tag))
     .describe('What they are written to in'),
-  remarks: optionalText(2_000),
+  remarks: optionalNote(2_000),
 };
 
 export const customerOutput = z.object({

@@ -1,17 +1,22 @@
 /** Text fields and searching: what people type, and how it is found again. */
+import { lineOfText, optionalLineOfText, optionalNoteText } from '@freehold/contracts';
 import { z } from 'zod';
 
 /** A line that must be there. */
-export const line = (max: number) => z.string().trim().min(1, 'must not be empty').max(max);
+export const line = (max: number) => lineOfText(max).trim();
 
-/** A text that may be left out. Null clears it; so does an empty text, which is what a form sends. */
-export const optionalText = (max: number) =>
-  z
-    .string()
+/** A line that may be left out. Null clears it; so does an empty text, which is what a form sends. */
+export const optionalLine = (max: number) =>
+  optionalLineOfText(max)
     .trim()
-    .max(max)
     .nullable()
     .transform((text) => (text === '' ? null : text));
+
+/** A note that may be left out: its line ends stay. Null clears it; so does a blank text. */
+export const optionalNote = (max: number) =>
+  optionalNoteText(max)
+    .nullable()
+    .transform((text) => (text?.trim() === '' ? null : text));
 
 /** The search field of a list. */
 export const searchText = z.string().trim().max(100).describe('Finds what contains every one of these words');

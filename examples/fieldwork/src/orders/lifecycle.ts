@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { subjectOfOrder } from '../customers/person.ts';
 import { requireCustomer } from '../customers/store.ts';
 import { ADDRESSES } from '../lib/addresses.ts';
-import { optionalText } from '../lib/text.ts';
+import { optionalNote } from '../lib/text.ts';
 import { answerOrder, orderEntity, VERB_PERMISSIONS } from './present.ts';
 import { NOTE_PREFIX, orderId, orderOutput } from './schema.ts';
 import { nextState, type OrderState, type OrderVerb, transitionRefusal } from './states.ts';
@@ -142,7 +142,7 @@ export const orderLifecycle = {
       order: orderId,
       minutes: z.int().min(1).max(MINUTES_MAX).describe('Time worked'),
       materialsCents: z.int().min(0).max(MATERIALS_CENTS_MAX).default(0),
-      note: optionalText(5_000).default(null),
+      note: optionalNote(5_000).default(null),
     }),
     output: orderOutput,
     permission: VERB_PERMISSIONS.complete,

@@ -1,5 +1,13 @@
 /** Opening, finding, changing and annotating work orders. Their way through the states is in `lifecycle.ts`. */
-import { cutPage, PlatformError, pageOf, pageQuery, principalId, toTimestamp } from '@freehold/contracts';
+import {
+  cutPage,
+  noteText,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  principalId,
+  toTimestamp,
+} from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
@@ -7,7 +15,7 @@ import { bindTo, subjectOfCustomer, subjectOfOrder } from '../customers/person.t
 import { customerId } from '../customers/schema.ts';
 import { requireCustomer } from '../customers/store.ts';
 import { ADDRESSES } from '../lib/addresses.ts';
-import { definedOf, line, searchText } from '../lib/text.ts';
+import { definedOf, searchText } from '../lib/text.ts';
 import { siteId } from '../sites/schema.ts';
 import { loadSite } from '../sites/store.ts';
 import { requireNextState } from './lifecycle.ts';
@@ -145,7 +153,7 @@ export const orderOperations = {
 
   'order/note-add': operation({
     summary: 'Write a note on a work order',
-    input: z.strictObject({ order: orderId, text: line(5_000) }),
+    input: z.strictObject({ order: orderId, text: noteText(5_000) }),
     output: noteOutput,
     permission: VERB_PERMISSIONS.note,
     entity: (input) => orderEntity(input.order),

@@ -2,7 +2,7 @@
 import { actorId, idSchema, principalId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { customerId } from '../customers/schema.ts';
-import { line, optionalText } from '../lib/text.ts';
+import { line, optionalNote } from '../lib/text.ts';
 import { siteId } from '../sites/schema.ts';
 import { ORDER_STATES, ORDER_VERBS } from './states.ts';
 
@@ -15,7 +15,7 @@ export const priority = z.enum(['normal', 'urgent']);
 
 export const orderFields = {
   title: line(200).describe('What is to be done, in a line'),
-  description: optionalText(5_000),
+  description: optionalNote(5_000),
   priority,
 };
 

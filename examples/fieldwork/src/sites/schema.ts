@@ -2,7 +2,7 @@
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { customerId } from '../customers/schema.ts';
-import { line, optionalText } from '../lib/text.ts';
+import { line, optionalLine, optionalNote } from '../lib/text.ts';
 
 export const SITE_PREFIX = 'sit';
 export const siteId = idSchema(SITE_PREFIX);
@@ -10,9 +10,9 @@ export const siteId = idSchema(SITE_PREFIX);
 export const siteFields = {
   label: line(100).describe('What people call the place: "Home", "Warehouse 2"'),
   street: line(200),
-  postcode: optionalText(20),
+  postcode: optionalLine(20),
   city: line(100),
-  access: optionalText(2_000).describe('How to get in: keys, codes, opening hours'),
+  access: optionalNote(2_000).describe('How to get in: keys, codes, opening hours'),
 };
 
 export const siteOutput = z.object({

@@ -8,7 +8,7 @@ import type { NewPasskey } from './contract.ts';
 
 const NAME_LENGTH_MAX = 100;
 /** Line breaks and control characters, and those that change the direction of the text around them. */
-const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 /**
  * `$id$…` in printable ASCII: https://github.com/P-H-C/phc-string-format. Any other text may be a password that was
  * about to be stored in clear.

@@ -1,5 +1,5 @@
 /** The bodies and answers of the invite routes. */
-import { pageQuery, roleKey, toTimestamp } from '@freehold/contracts';
+import { lineOfText, pageQuery, roleKey, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import type { Invite, InvitePreview } from '../invites/operations.ts';
 
@@ -10,7 +10,7 @@ const TOKEN_LENGTH_MAX = 128;
 export const createInviteBody = z.strictObject({
   role: roleKey,
   email: z.email().max(320).optional(),
-  name: z.string().min(1).max(200).optional(),
+  name: lineOfText(200).optional(),
   ttlSeconds: z
     .int()
     .min(60)

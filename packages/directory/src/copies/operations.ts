@@ -2,6 +2,7 @@
 import {
   examinedCopy,
   exportFormat,
+  lineOfText,
   PlatformError,
   pageOf,
   pageQuery,
@@ -129,7 +130,12 @@ export const snapshotsTake = adminOperation({
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/snapshots',
   shortPath: '/scopes/:scope/snapshots',
-  input: { params, body: snapshotRequest.omit({ tenantId: true, scopeId: true }) },
+  input: {
+    params,
+    body: snapshotRequest
+      .omit({ tenantId: true, scopeId: true })
+      .extend({ name: lineOfText(200).optional() }),
+  },
   output: snapshotRecord,
   success: 201,
   builder: 'own-tenant',

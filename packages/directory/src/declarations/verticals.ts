@@ -1,5 +1,5 @@
 /** The registry of verticals, their versions, and the one that serves (spec 3.4, 4.3; control-plane-routes, "Verticals"). */
-import { slug } from '@freehold/contracts';
+import { lineOfText, slug } from '@freehold/contracts';
 import { z } from 'zod';
 import { versionId, versionNumber } from './vertical-records.ts';
 
@@ -7,7 +7,7 @@ export const tag = 'Verticals';
 
 export const params = z.strictObject({ slug });
 
-export const name = z.string().min(1).max(200);
+export const name = lineOfText(200);
 
 /** The ways to name one version of a known vertical. */
 export const versionChoice = {

@@ -1,6 +1,6 @@
 /** The operations of the identities of a tenant. */
 
-import { PlatformError, pageOf, pageQuery, tenantId } from '@freehold/contracts';
+import { lineOfText, PlatformError, pageOf, pageQuery, tenantId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
@@ -12,7 +12,6 @@ import {
   identityKind,
   identityRecord,
   issuer,
-  label,
   value,
 } from '../declarations/tenants.ts';
 import { defineFeature } from '../lib/feature.ts';
@@ -71,7 +70,7 @@ export const identitiesAdd = adminOperation({
       kind: identityKind,
       issuer,
       value: value.optional(),
-      label: label.optional(),
+      label: lineOfText(200).describe('For people').optional(),
     }),
   },
   output: identityRecord,

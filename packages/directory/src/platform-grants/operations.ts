@@ -1,5 +1,5 @@
 /** The platform's grants to verticals: sending mail through the platform, and creating tenants. */
-import { slug } from '@freehold/contracts';
+import { noteText, slug } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import { requireMatch } from '../changes/conditions.ts';
@@ -27,7 +27,7 @@ const get = { ...common, method: 'GET', input: { params }, output: platformGrant
 const put = {
   ...common,
   method: 'PUT',
-  input: { params, body: z.strictObject({ note: z.string().min(1).max(500).optional() }) },
+  input: { params, body: z.strictObject({ note: noteText(500).optional() }) },
   output: platformGrantRecord,
 } as const;
 

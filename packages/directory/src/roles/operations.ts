@@ -1,6 +1,6 @@
 /** The operations of the platform's roles. */
 
-import { PlatformError, pageOf, pageQuery, permissionKey, roleKey } from '@freehold/contracts';
+import { lineOfText, PlatformError, pageOf, pageQuery, permissionKey, roleKey } from '@freehold/contracts';
 import { z } from 'zod';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
@@ -57,7 +57,7 @@ export const rolesPut = adminOperation({
   input: {
     params,
     body: z.strictObject({
-      name: z.string().min(1).max(100),
+      name: lineOfText(100),
       permissions: z.array(permissionKey).max(500),
     }),
   },

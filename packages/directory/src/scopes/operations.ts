@@ -5,6 +5,8 @@ import {
   type DeliveryWarning,
   deliveryWarning,
   ID_PREFIXES,
+  lineOfText,
+  optionalLineOfText,
   PlatformError,
   pageOf,
   pageQuery,
@@ -173,10 +175,10 @@ export const scopesProvision = adminOperation({
     params: z.strictObject({ tenant: tenantId }),
     body: z.strictObject({
       slug,
-      name: z.string().min(1).max(200),
+      name: lineOfText(200),
       vertical: slug,
       owner: z
-        .strictObject({ email: z.email().max(254).optional(), name: z.string().max(200).optional() })
+        .strictObject({ email: z.email().max(254).optional(), name: optionalLineOfText(200).optional() })
         .optional()
         .describe('The person for the owner seat. It counts only while the scope is being made'),
       config: config

@@ -2,6 +2,7 @@
 import {
   ID_PREFIXES,
   idSchema,
+  lineOfText,
   PlatformError,
   pageOf,
   pageQuery,
@@ -112,7 +113,7 @@ export const staffPut = adminOperation({
   input: {
     body: z.strictObject({
       email,
-      name: z.string().trim().regex(/\S/, 'must not be empty').max(100),
+      name: lineOfText(100).trim(),
       role: rosterRole,
       tenant: tenantId.optional().describe('The tenant of a builder; with no other role'),
     }),

@@ -1,6 +1,7 @@
 /** The operations of tenants. */
 import {
   ID_PREFIXES,
+  lineOfText,
   PlatformError,
   pageOf,
   pageQuery,
@@ -116,7 +117,7 @@ export const tenantsCreate = adminOperation({
   tag,
   method: 'POST',
   path: '/tenants',
-  input: { body: z.strictObject({ slug, name: z.string().min(1).max(200) }) },
+  input: { body: z.strictObject({ slug, name: lineOfText(200) }) },
   output: tenantRecord,
   success: 201,
   builder: 'none',
@@ -163,7 +164,7 @@ export const tenantsUpdate = adminOperation({
   tag,
   method: 'PATCH',
   path: '/tenants/:tenant',
-  input: { params, body: z.strictObject({ name: z.string().min(1).max(200) }) },
+  input: { params, body: z.strictObject({ name: lineOfText(200) }) },
   output: tenantRecord,
   success: 200,
   builder: 'none',

@@ -2,6 +2,7 @@
 import {
   ID_PREFIXES,
   idSchema,
+  lineOfText,
   PlatformError,
   pageOf,
   pageQuery,
@@ -85,7 +86,7 @@ export const pushTokensCreate = adminOperation({
   path: '/push-tokens',
   input: {
     body: z.strictObject({
-      name: z.string().min(1).max(100),
+      name: lineOfText(100),
       tenant: tenantId,
       kind: newPushTokenKind.default('deploy'),
       verticals: narrowing.verticals.optional().describe('Only these verticals, and scopes of them'),

@@ -1,5 +1,13 @@
 /** The operations of service tokens. The operator's own wiring makes the first one: `service-tokens.ts`. */
-import { ID_PREFIXES, idSchema, PlatformError, pageOf, pageQuery, type TokenId } from '@freehold/contracts';
+import {
+  ID_PREFIXES,
+  idSchema,
+  lineOfText,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  type TokenId,
+} from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
@@ -59,7 +67,7 @@ export const serviceTokensCreate = adminOperation({
   path: '/service-tokens',
   input: {
     body: z.strictObject({
-      name: z.string().min(1).max(100),
+      name: lineOfText(100),
       expiresInDays: z.int().min(1).max(TOKEN_DAYS_MAX).default(PUSH_TOKEN_DAYS_DEFAULT),
     }),
   },

@@ -1,5 +1,5 @@
 /** Blocks on new instances of a vertical, and the check of a provisioning against the registry. */
-import { PlatformError, toTimestamp } from '@freehold/contracts';
+import { noteText, PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { Actor } from '../access/actors.ts';
@@ -45,7 +45,7 @@ export const installBlockPut = adminOperation({
   tag,
   method: 'PUT',
   path: '/verticals/:slug/install-block',
-  input: { params, body: z.strictObject({ reason: z.string().min(1).max(500) }) },
+  input: { params, body: z.strictObject({ reason: noteText(500) }) },
   output: installBlockRecord,
   builder: 'own-tenant',
   pushToken: 'deploy',

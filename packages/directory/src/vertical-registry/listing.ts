@@ -1,5 +1,5 @@
 /** The listing of a vertical, and requests to show it to more people. */
-import { PlatformError, toTimestamp } from '@freehold/contracts';
+import { lineOfText, noteText, optionalNoteText, PlatformError, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { requireMatch } from '../changes/conditions.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
@@ -64,9 +64,9 @@ export const listingsPut = adminOperation({
     params,
     body: z.strictObject({
       tier: listingTier,
-      title: z.string().min(1).max(100),
-      summary: z.string().max(300).default(''),
-      description: z.string().max(10_000).default(''),
+      title: lineOfText(100),
+      summary: optionalNoteText(300).default(''),
+      description: optionalNoteText(10_000).default(''),
       website: website.nullable().default(null),
       closeRequest: z.boolean().default(false),
     }),
@@ -106,7 +106,7 @@ export const publishRequest = adminOperation({
     params,
     body: z.strictObject({
       tier: z.enum(['unlisted', 'published']).default('published'),
-      note: z.string().min(1).max(1000).optional(),
+      note: noteText(1000).optional(),
     }),
   },
   output: listingRecord,

@@ -4,6 +4,7 @@ import {
   canonicalJson,
   ID_PREFIXES,
   manifestSchema,
+  noteText,
   PlatformError,
   pageOf,
   pageQuery,
@@ -48,7 +49,7 @@ import { requireVertical, type VerticalRow } from './verticals-store.ts';
 
 const versionParams = z.strictObject({ slug, id: versionId });
 
-const verdict = z.strictObject({ note: z.string().min(1).max(1000).optional() });
+const verdict = z.strictObject({ note: noteText(1000).optional() });
 
 const reviewers =
   "Staff may, and the owner of a private vertical of which no other tenant has an instance (otherwise reason staff_review_required). The answer compares the version's permissions, migrations, hosts and settings with those that serve.";

@@ -2,7 +2,7 @@
 import { PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { NOTE_PREFIX, noteId, noteOutput, noteText } from './schema.ts';
+import { NOTE_PREFIX, noteBody, noteId, noteOutput } from './schema.ts';
 import { completeNote, insertNote, listNotes, loadNote } from './store.ts';
 
 export const noteOperations = {
@@ -17,7 +17,7 @@ export const noteOperations = {
 
   'note/create': operation({
     summary: 'Write a note',
-    input: z.strictObject({ text: noteText }),
+    input: z.strictObject({ text: noteBody }),
     output: noteOutput,
     permission: 'note.write',
     http: { method: 'POST', path: '/api/notes' },

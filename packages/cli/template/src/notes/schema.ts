@@ -1,11 +1,12 @@
 /** The wire format of a note. */
-import { idSchema, timestamp } from '@freehold/contracts';
+import { idSchema, noteText, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 
 export const NOTE_PREFIX = 'not';
 export const noteId = idSchema(NOTE_PREFIX);
 
-export const noteText = z.string().trim().min(1, 'must not be empty').max(2_000);
+/** Line ends stay as they were sent. */
+export const noteBody = noteText(2_000);
 
 export const noteOutput = z.object({
   id: noteId,
