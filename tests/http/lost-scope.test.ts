@@ -16,9 +16,18 @@ const PHOTO = 'the bytes of a photo';
 
 let opened: EmbeddedPlatform;
 let client: ReturnType<typeof makeControlPlaneClient>;
-/** Ada owns the demo, bob is a technician there, and cleo was one until after the backup. */
+/** Ada owns the demo. After the backup bob, who was a dispatcher, became a technician, and cleo was removed. */
 const [ada, bob, cleo, dan] = [new Caller(), new Caller(), new Caller(), new Caller()];
-const made = { customer: '', other: '', order: '', attachment: '', backup: '', cleo: '' };
+const made = {
+  customer: '',
+  other: '',
+  order: '',
+  attachment: '',
+  backup: '',
+  backedUpAt: '',
+  bob: '',
+  cleo: '',
+};
 
 async function open(place?: EmbeddedPlatform['place']): Promise<void> {
   opened = await openEmbeddedPlatform({}, place);
@@ -95,11 +104,20 @@ async function expectWhole(app: string): Promise<void> {
   expect([file.status, file.text]).toEqual([200, JSON.stringify(PHOTO)]);
 }
 
+/** Bob has the role of today, and cleo gets in nowhere. */
+async function expectTeamOfToday(app: string): Promise<void> {
+  const me = await bob.ask(`${app}/api/me`);
+  expect(me.json(), me.text).toMatchObject({ status: 'member', roles: [{ key: 'technician' }] });
+  expect((await bob.ask(`${app}/api/customers`, { json: { name: 'Not his to add' } })).status).toBe(403);
+  expect((await cleo.ask(`${app}/api/orders`)).status).toBe(403);
+}
+
 beforeAll(async () => {
   await open();
   await signIn(ada, opened.app, 'ada');
   expect((await ada.ask(`${opened.app}/api/me`)).status).toBe(200);
-  await join_(bob, 'bob');
+  made.bob = await join_(bob, 'bob');
+  await post(ada, `${opened.app}/api/members/${made.bob}/role`, { role: 'dispatcher' });
   made.cleo = await join_(cleo, 'cleo');
   const { app } = opened;
   const customer = { name: 'Wren Bakery', phone: '0555 1' };
@@ -111,14 +129,24 @@ beforeAll(async () => {
     await post<{ id: string }>(ada, `${app}/api/orders/${made.order}/attachments?filename=a.jpg`, PHOTO)
   ).id;
   const begun = await client.scopeBackups.create({ params: inDemo(), body: {} });
-  made.backup = ((await finished(begun.id)).result as { id: string }).id;
+  const { id, at } = (await finished(begun.id)).result as { id: string; at: string };
+  Object.assign(made, { backup: id, backedUpAt: at });
   await post(ada, `${app}/api/customers`, { name: 'Too late for the backup' });
   await post(ada, `${app}/api/members/${made.cleo}/remove`, {});
+  await post(ada, `${app}/api/members/${made.bob}/role`, { role: 'technician' });
 }, 60_000);
 afterAll(async () => {
   for (const caller of [ada, bob, cleo, dan]) caller[Symbol.dispose]();
   await opened?.[Symbol.asyncDispose]();
 });
+
+test('C-04, C-19: a restore and a rewind leave the team as it is today', async () => {
+  await client.scopes.rewind({ params: inDemo(), body: { at: made.backedUpAt } });
+  await expectTeamOfToday(opened.app);
+  expect(await restore(inDemo())).toMatchObject({ roles: 'kept' });
+  await expectTeamOfToday(opened.app);
+  await expectWhole(opened.app);
+}, 60_000);
 
 test('C-04, C-19: a damaged database is restored from its backup, and put aside', async () => {
   await whileClosed((path) => {
@@ -132,13 +160,11 @@ test('C-04, C-19: a damaged database is restored from its backup, and put aside'
     copy: { scope: opened.scope.scopeId, members: 3, attachments: { files: 1, missing: 0 } },
   });
   const restored = await restore(inDemo());
-  expect(restored).toMatchObject({ attachments: { copied: 0, missing: 0 } });
+  expect(restored).toMatchObject({ attachments: { copied: 0, missing: 0 }, roles: 'limited' });
   expect(asideFiles()).toEqual([restored.setAside]);
   expect(restored.setAside).toMatch(/^scp_\w+\.sqlite\.damaged-\d{8}T\d{6}Z$/);
   await expectWhole(opened.app);
-  // The team is as it is now, and not as it was in the copy.
-  expect((await bob.ask(`${opened.app}/api/orders`)).status).toBe(200);
-  expect((await cleo.ask(`${opened.app}/api/orders`)).status).toBe(403);
+  await expectTeamOfToday(opened.app);
 }, 60_000);
 
 test('C-04, C-19: a database that is gone is restored from its backup', async () => {
@@ -149,6 +175,7 @@ test('C-04, C-19: a database that is gone is restored from its backup', async ()
   expect(await dryRun(inDemo())).toMatchObject({ present: 'missing', copy: { members: 3 }, undo: false });
   expect(await restore(inDemo())).not.toHaveProperty('setAside');
   await expectWhole(opened.app);
+  await expectTeamOfToday(opened.app);
 }, 60_000);
 
 test('C-04, C-19: into a new scope come the members, the owner, the attachment and the sealed data', async () => {
@@ -170,9 +197,8 @@ test('C-04, C-19: into a new scope come the members, the owner, the attachment a
   await signIn(ada, app, 'ada');
   await expectWhole(app);
   await signIn(bob, app, 'bob');
-  expect((await bob.ask(`${app}/api/orders`)).status).toBe(200);
   await signIn(cleo, app, 'cleo');
-  expect((await cleo.ask(`${app}/api/orders`)).status).toBe(403);
+  await expectTeamOfToday(app);
 
   // Erasing in one of the two does not reach the other: each has keys of its own.
   const erased = await post<{ subject: string }>(ada, `${app}/api/customers/${made.other}/erase`, {});

@@ -553,4 +553,25 @@ export const AUTH: readonly Mutant[] = [
     replace: 'if (copied || !loadSeat(db, from)) return copied;',
     killer: inNode('packages/auth/src/copies/operations.test.ts', 'who were removed since stay outside'),
   },
+  {
+    id: 'auth-role-noted-before-it-is-given',
+    requirement: null,
+    claim: 'A role that was refused is given by a restore of a lost scope.',
+    file: 'packages/auth/src/memberships/operations.ts',
+    find: 'const atMost = input.roles.filter((role) => before?.includes(role) ?? true);',
+    replace: 'const atMost = input.roles;',
+    killer: inNode(
+      'packages/auth/src/member-changes/memberships.test.ts',
+      'wherever a member is being raised',
+    ),
+  },
+  {
+    id: 'auth-former-members-stand-for-persons',
+    requirement: null,
+    claim: 'A withdrawn invite keeps its role in a restore of a lost scope.',
+    file: 'packages/auth/src/copies/store.ts',
+    find: 'accepted_at IS NULL AND revoked_at IS NULL`,',
+    replace: 'accepted_at IS NULL`,',
+    killer: inNode('packages/auth/src/copies/operations.test.ts', 'members, waiting invites and the owner'),
+  },
 ];

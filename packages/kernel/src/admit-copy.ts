@@ -12,8 +12,10 @@ import {
   type ScopeRef,
 } from '@freehold/contracts';
 import type { Admission, BlobStore, SqlDatabase } from '@freehold/store';
+import type { PresentRights, ScopeStub } from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
-import { type CopiedMember, readMembers, type ScopePeople } from './members/members.ts';
+import { type CopiedMember, readMembers, type ScopePeople, type Standing } from './members/members.ts';
+import { carryRights, limitRights, provisionedAt, rightsInCopy } from './permissions/present-rights.ts';
 import { markForPendingErasures, redactScope } from './sealing/erasures.ts';
 import { isLost } from './sealing/keyed-scope.ts';
 import {
@@ -32,6 +34,7 @@ export type Presence = 'sound' | 'lost' | 'missing';
 export interface SeenCopy extends StagedScope {
   /** The members that it names; null in copies from before they were noted. */
   readonly members: readonly CopiedMember[] | null;
+  readonly provisionedAtMs: number | null;
   /** The digests of its attachments. */
   readonly files: readonly string[];
 }
@@ -43,6 +46,7 @@ export interface CopyAdmissionParts {
   readonly blobs: ((scopeId: string) => BlobStore) | undefined;
   /** Rejects unless the scope is the tenant's. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
+  readonly scope: (scopeId: string) => ScopeStub;
   readonly attachmentBytesMax: number;
   readonly newMark: () => string;
   readonly random: (bytes: number) => Uint8Array;
@@ -52,6 +56,9 @@ export interface CopyAdmissionParts {
 /** An admission that tells what it found in its copy, for the answer. */
 export interface CopyAdmission extends Admission<SeenCopy> {
   readonly seen: () => SeenCopy;
+  /** The rights that must still be those of the scope when the copy takes its place; null where they do not matter. */
+  readonly carried: () => PresentRights | null;
+  readonly roles: () => Restored['roles'];
   readonly attachments: () => Restored['attachments'];
 }
 
@@ -67,13 +74,21 @@ export async function makeCopyAdmission(
   let keys: MovingKeys | null = null;
   let seen: SeenCopy | null = null;
   let attachments: Restored['attachments'];
+  const own = await rightsOf(parts, ref);
+  let rights = own;
   return {
     seen: () => seen as SeenCopy,
+    carried: () => (rights.kind === 'kept' && rights.of === ref.scopeId ? rights.present : null),
+    roles: () => rights.kind,
     attachments: () => attachments,
     look: (staged) => lookAtCopy(staged, { vertical, ref, presence }),
     prepare: async (found) => {
       seen = found;
       const from = sourceOf(found, ref);
+      if (from !== null) rights = await rightsOf(parts, { ...ref, scopeId: from });
+      // A scope that was made anew in the place of a lost one knows none of its members.
+      else if (own.kind === 'kept' && own.present.provisionedAtMs !== found.provisionedAtMs)
+        rights = await knownRights(parts, ref);
       if (vault && from !== null) keys = await fetchMovingKeys(vault, ref, found);
       if (blobs) {
         const places = { blobs, from: await filesFrom(found, ref, parts.requireOwned), ref };
@@ -86,13 +101,56 @@ export async function makeCopyAdmission(
       requireTenant(staged, ref.tenantId);
       const from = seen && sourceOf(seen, ref);
       if (keys && from) moveIn(staged, { vertical, from, to: ref.scopeId, keys, random, nowMs: now() });
+      applyRights(staged, rights, { ownerRole: vertical.manifest.ownerRole, ref, nowMs: now() });
       staged.run('UPDATE _spine_scope SET scope_id = ?', ref.scopeId);
+      if (own.kind === 'kept')
+        staged.run('UPDATE _spine_scope SET provisioned_at = ?', own.present.provisionedAtMs);
       for (const receipt of receipts)
         redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
       // More persons may be erased before it is in place; without a vault none can be.
       if (vault) markForPendingErasures(staged, mark);
     },
   };
+}
+
+/** The rights that a copy gets: those of today in its scope; its own within what is known of the members; or its own. */
+type CopyRights =
+  | { readonly kind: 'kept'; readonly of: ScopeId; readonly present: PresentRights }
+  | { readonly kind: 'limited'; readonly standing: readonly Standing[] }
+  | { readonly kind: 'copied' };
+
+/**
+ * Finds the rights for a copy of a scope.
+ * @throws the failure of a damaged identity directory: it must be recovered first, or lowered members would come back.
+ */
+async function rightsOf(parts: CopyAdmissionParts, of: ScopeRef): Promise<CopyRights> {
+  const { scope, requireOwned } = parts;
+  // A copy from outside may name anything.
+  if (!idSchema(ID_PREFIXES.scope).safeParse(of.scopeId).success) return { kind: 'copied' };
+  try {
+    await requireOwned(of);
+    return { kind: 'kept', of: of.scopeId, present: await scope(of.scopeId).presentRights({}) };
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    return knownRights(parts, of);
+  }
+}
+
+/** Finds the rights by the identity directory alone. */
+async function knownRights({ people }: CopyAdmissionParts, of: ScopeRef): Promise<CopyRights> {
+  const standing = await people?.standing(of);
+  return standing ? { kind: 'limited', standing } : { kind: 'copied' };
+}
+
+function applyRights(
+  staged: SqlDatabase,
+  rights: CopyRights,
+  of: { readonly ownerRole: string; readonly ref: ScopeRef; readonly nowMs: number },
+): void {
+  if (rights.kind === 'limited') limitRights(staged, rights.standing, of);
+  if (rights.kind !== 'kept') return;
+  const { present } = rights;
+  carryRights(staged, rights.of === of.ref.scopeId ? present : rightsInCopy(staged, present));
 }
 
 /** Returns the other scope that a copy was taken of; null for a copy of the scope itself. */
@@ -139,7 +197,13 @@ export function lookAtCopy(
   const files = staged.all<{ digest: string }>(
     'SELECT DISTINCT digest FROM _spine_attachments WHERE removed_at IS NULL ORDER BY digest',
   );
-  return { ...found, members: readMembers(staged), files: files.map(({ digest }) => digest) };
+  const provisionedAtMs = provisionedAt(staged);
+  return {
+    ...found,
+    provisionedAtMs,
+    members: readMembers(staged),
+    files: files.map(({ digest }) => digest),
+  };
 }
 
 interface FilePlaces {

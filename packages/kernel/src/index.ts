@@ -31,7 +31,7 @@ export {
 export { makeUnitVault, type UnitVaultOptions, type Vault, vaultMissing } from './keys/vault.ts';
 export { makeVaultUnit, type VaultUnit } from './keys/vault-unit.ts';
 export type { PrunedBefore, PrunedPage } from './lib/pruned.ts';
-export type { CopiedMember, ScopePeople } from './members/members.ts';
+export type { CopiedMember, ScopePeople, Standing } from './members/members.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions } from './scope-host.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
 export { markForPendingErasures } from './sealing/erasures.ts';

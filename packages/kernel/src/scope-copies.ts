@@ -29,6 +29,7 @@ import {
 } from '@freehold/contracts';
 import type { Bookmark, Engine, EngineTools, Replacing, UnitSnapshot, UnitTools } from '@freehold/store';
 import {
+  type CopyAdmission,
   type CopyAdmissionParts,
   examineFiles,
   filesFrom,
@@ -39,7 +40,6 @@ import {
   sourceOf,
   unknownScope,
 } from './admit-copy.ts';
-import type { ScopeStub } from './contract/scope-methods.ts';
 import { cellOf, isCut } from './data-window/columns.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { isLost, type KeyKeeper } from './sealing/keyed-scope.ts';
@@ -47,7 +47,6 @@ import { isLost, type KeyKeeper } from './sealing/keyed-scope.ts';
 export interface ScopeCopiesParts extends CopyAdmissionParts {
   readonly engine: Pick<Engine, 'capabilities'> & Partial<EngineTools>;
   readonly unit: ScopeUnit;
-  readonly scope: (scopeId: string) => ScopeStub;
   readonly keeper: KeyKeeper | undefined;
   /** Rejects unless the scope is the tenant's. Pending erasures are applied first, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
@@ -85,8 +84,25 @@ export function makeScopeCopies(
   };
 
   /** Before another state replaces this one, the vault is told of all used keys, and no more are taken. */
-  const replacing = ({ scopeId }: ScopeRef): Replacing | undefined =>
-    keeper && ((swap) => keeper.frozen(scopeId, swap, true));
+  const frozen = ({ scopeId }: ScopeRef): Replacing =>
+    keeper ? (swap) => keeper.frozen(scopeId, swap, true) : (swap) => swap();
+
+  /** The carried rights must be those of the last moment, so they do not change until the other state is in place. */
+  const replacing =
+    (ref: ScopeRef, admission: CopyAdmission): Replacing =>
+    (swap) =>
+      frozen(ref)(async () => {
+        const known = admission.carried();
+        if (!known) return swap();
+        const stub = scope(ref.scopeId);
+        try {
+          if (!(await stub.holdRights({ known }))) throw rightsChanged();
+          return await swap();
+        } catch (error) {
+          await stub.holdRights({ known: null }).catch(() => undefined);
+          throw error;
+        }
+      });
 
   /** After another scope's data has come in: its members are the members. Returns their number. */
   const membersAfter = async (ref: ScopeRef, seen: SeenCopy): Promise<number | undefined> => {
@@ -129,13 +145,16 @@ export function makeScopeCopies(
       try {
         const { tools, presence } = await lenient(ref, ifMissing !== undefined);
         const admission = await makeCopyAdmission(parts, ref, presence);
-        const restored = await tools.restore(format, body, admission, replacing(ref), { evenIfLost: true });
+        const restored = await tools.restore(format, body, admission, replacing(ref, admission), {
+          evenIfLost: true,
+        });
         const members = await membersAfter(ref, admission.seen());
         await requireOwned(ref);
         const attachments = admission.attachments();
         return {
           format,
           ...restored,
+          roles: admission.roles(),
           ...(members === undefined ? {} : { members }),
           ...(attachments === undefined ? {} : { attachments }),
         };
@@ -189,7 +208,7 @@ export function makeScopeCopies(
       await clearFiles(ref.scopeId);
       const remove = (): Promise<void> => tools.remove();
       // A scope without a database has no keys to freeze.
-      await ((presence !== 'missing' && replacing(ref)?.(remove)) || remove());
+      await (presence === 'missing' ? remove() : frozen(ref)(remove));
       // Files that were added meanwhile.
       await clearFiles(ref.scopeId);
     },
@@ -218,7 +237,7 @@ export function makeScopeCopies(
       const tools = await toolsOf(ref);
       const target = bookmark === undefined ? { atMs: Date.parse(at ?? '') } : { bookmark };
       const admission = await makeCopyAdmission(parts, ref, 'sound');
-      const reached = await tools.rewind(target, admission, replacing(ref));
+      const reached = await tools.rewind(target, admission, replacing(ref, admission));
       await requireOwned(ref);
       return { ...bookmarkOf(reached), undo: reached.undo };
     },
@@ -242,6 +261,14 @@ export function makeScopeCopies(
 
 function bookmarkOf({ bookmark, atMs }: Bookmark): BookmarkRecord {
   return { bookmark, at: toTimestamp(atMs) };
+}
+
+function rightsChanged(): PlatformError {
+  return new PlatformError(
+    'conflict',
+    'Roles were changed while the other state was prepared. Nothing was replaced. Repeat the call.',
+    { reason: 'rights_changed' },
+  );
 }
 
 function engineCannot(): PlatformError {

@@ -32,6 +32,7 @@ import { makeMemberMethods } from './members/members.ts';
 import { makeInvoke } from './operations/invoke.ts';
 import { makePermissionMethods, makeRoleMethods } from './permissions/methods.ts';
 import { makePermissions } from './permissions/permissions.ts';
+import { makePresentRights } from './permissions/present-rights.ts';
 import { makeRequests } from './platform-requests/requests.ts';
 import { makeHousekeeping } from './retention/housekeeping.ts';
 import { makeSteps } from './retention/steps.ts';
@@ -70,6 +71,7 @@ const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisio
 
 const QUERIES = [
   'assignments',
+  'presentRights',
   'holdings',
   'explain',
   'history',
@@ -166,6 +168,7 @@ function openScope(
     ...makeOwnMethods(parts, row),
     ...makeReadMethods(parts),
     ...makeRoleMethods(parts),
+    ...parts.presentRights,
     ...makePermissionMethods(parts),
     ...makeAttachmentMethods({ ...parts, keptMs: (options.rewindMs ?? REWIND_MS) + DAY_MS }),
     ...makeErasureMethods({ ...parts, forgetRow: row.forget }),
@@ -205,6 +208,7 @@ function makeParts(
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   unit.onRollback(permissions.forget);
+  const { methods: presentRights, requireFree } = makePresentRights(db, permissions);
   const subjectKeys = makeSubjectKeys(unit);
   const pruned = makePruned(db);
   const events = makeEventStore(db, subjectKeys);
@@ -220,6 +224,8 @@ function makeParts(
     unit,
     vertical,
     permissions,
+    presentRights,
+    requireFree,
     denials,
     events,
     requests,

@@ -43,6 +43,7 @@ function startOn(dataDirectory: string, people: Partial<ScopePeople> = {}) {
     blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now: Date.now }),
     people: {
       members: async () => MEMBERS,
+      standing: async () => null,
       closeWindow: async ({ scopeId }) => void asked.push(['closeWindow', scopeId]),
       moveIn: async ({ scopeId }, copy) => {
         asked.push(['moveIn', scopeId, copy]);
@@ -256,4 +257,150 @@ test('a damaged identity directory keeps no scope from being copied: the members
   });
   const copy = await bytesOf((await host.exportScopeLocal({ ...ref, format: 'ndjson' })).body);
   expect(await host.examineCopyLocal(asNdjson, bodyOf(copy))).toMatchObject({ members: 1 });
+});
+
+const reader = 'prn_01j00000000000000000000002' as PrincipalId;
+const guest = 'prn_01j00000000000000000000003' as PrincipalId;
+
+/** The roles of a scope, as `principal role`. */
+async function rolesIn(host: ReturnType<typeof startOn>['host'], scopeId: ScopeId = ref.scopeId) {
+  const assigned = await host.scope(scopeId).assignments({});
+  return assigned.map(({ principal, role }) => `${principal.at(-1)} ${role}`);
+}
+
+/** A library whose reader was a librarian, whose guest was a reader, and which has both a copy and a moment of then. */
+async function loweredSince(people: Partial<ScopePeople> = {}) {
+  const dataDirectory = newPlace();
+  const opened = startOn(dataDirectory, people);
+  const { host, add } = opened;
+  const set = (principal: PrincipalId, ...roles: string[]) =>
+    host.scope(ref.scopeId).setRoles({ principal, roles, by: 'platform' });
+  await host.provisionScopeLocal({ ...ref, name: 'City library' });
+  await set(librarian, 'librarian');
+  await set(reader, 'librarian');
+  await set(guest, 'visitor');
+  await add('in the copy');
+  const copy = await bytesOf((await host.exportScopeLocal(asNdjson)).body);
+  const { current } = await host.migrationBookmarksLocal({ ...ref, limit: 1 });
+  await set(reader, 'visitor');
+  await set(guest);
+  await add('since');
+  return { ...opened, dataDirectory, copy, bookmark: current?.bookmark as string };
+}
+
+test('a restore of an older copy leaves each member the roles of today', async () => {
+  const { host, copy, books } = await loweredSince();
+  const restored = await host.restoreScopeLocal(asNdjson, bodyOf(copy));
+  expect([restored.roles, await books()]).toEqual(['kept', 1]);
+  expect(await rolesIn(host)).toEqual(['1 librarian', '2 visitor']);
+});
+
+test('a rewind leaves each member the roles of today, and so does undoing it', async () => {
+  const { host, bookmark, books } = await loweredSince();
+  const { undo } = await host.rewindScopeLocal({ ...ref, bookmark });
+  expect([await books(), await rolesIn(host)]).toEqual([1, ['1 librarian', '2 visitor']]);
+  await host.scope(ref.scopeId).setRoles({ principal: reader, roles: [], by: 'platform' });
+  await host.rewindScopeLocal({ ...ref, bookmark: undo });
+  expect([await books(), await rolesIn(host)]).toEqual([2, ['1 librarian']]);
+});
+
+test('a copy that comes into another scope brings the roles of today', async () => {
+  const { host, copy } = await loweredSince();
+  await host.provisionScopeLocal({ ...other, name: 'Branch' });
+  await host.scope(ref.scopeId).setRoles({
+    principal: 'prn_01j00000000000000000000009' as PrincipalId,
+    roles: ['visitor'],
+    by: 'platform',
+  });
+  const restored = await host.restoreScopeLocal({ ...other, format: 'ndjson' }, bodyOf(copy));
+  expect([restored.roles, await rolesIn(host, other.scopeId)]).toEqual([
+    'kept',
+    ['1 librarian', '2 visitor'],
+  ]);
+});
+
+test('a role that is taken while a restore is prepared is not given back by it', async () => {
+  const { host, copy } = await loweredSince();
+  const scope = host.scope(ref.scopeId);
+  const lateCopy = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      controller.enqueue(new Uint8Array(copy));
+    },
+    pull: async (controller) => {
+      await scope.setRoles({ principal: reader, roles: [], by: 'platform' });
+      controller.close();
+    },
+  });
+  const refused = host.restoreScopeLocal(asNdjson, lateCopy);
+  await expect(refused).rejects.toMatchObject({ code: 'conflict', reason: 'rights_changed' });
+  expect(await rolesIn(host)).toEqual(['1 librarian']);
+  // Nothing is held after it.
+  await scope.setRoles({ principal: reader, roles: ['visitor'], by: 'platform' });
+});
+
+test('a lost scope is restored with the members and roles that the identity directory knows', async () => {
+  const before = await loweredSince();
+  await before.engine.close();
+  writeFileSync(databaseOf(before.dataDirectory), Buffer.alloc(9_000, 'x'));
+  const { host } = startOn(before.dataDirectory, {
+    standing: async () => [
+      { principal: librarian, roles: null, owner: true },
+      { principal: reader, roles: ['visitor'], owner: false },
+    ],
+  });
+  const restored = await host.restoreScopeLocal(asNdjson, bodyOf(before.copy));
+  expect([restored.roles, await rolesIn(host)]).toEqual(['limited', ['1 librarian', '2 visitor']]);
+});
+
+test('a lost scope is not restored while its identity directory is damaged', async () => {
+  const before = await loweredSince();
+  await before.engine.close();
+  writeFileSync(databaseOf(before.dataDirectory), Buffer.alloc(9_000, 'x'));
+  const damaged = new PlatformError('unavailable', 'The database of this tenant cannot be opened.', {
+    reason: 'unit_unreadable',
+  });
+  const { host } = startOn(before.dataDirectory, { standing: () => Promise.reject(damaged) });
+  const refused = host.restoreScopeLocal(asNdjson, bodyOf(before.copy));
+  await expect(refused).rejects.toMatchObject({ reason: 'unit_unreadable' });
+});
+
+test('rights that are held do not change, and rights on single records do', async () => {
+  const { host } = await loweredSince();
+  const scope = host.scope(ref.scopeId);
+  const known = await scope.presentRights({});
+  expect(await scope.holdRights({ known: { ...known, assignments: [] } })).toBe(false);
+  await scope.setRoles({ principal: guest, roles: ['visitor'], by: 'platform' });
+  expect(await scope.holdRights({ known })).toBe(false);
+  expect(await scope.holdRights({ known: await scope.presentRights({}) })).toBe(true);
+  const refused = { code: 'unavailable', reason: 'busy' };
+  const lowered = scope.setRoles({ principal: reader, roles: [], by: 'platform' });
+  await expect(lowered).rejects.toMatchObject(refused);
+  await expect(scope.projectRoles({ roles: {} })).rejects.toMatchObject(refused);
+  const connection = 'con_01j00000000000000000000001';
+  await expect(scope.grantConnection({ connection, permission: 'book.read' })).rejects.toMatchObject(refused);
+  expect(await scope.holdRights({ known: null })).toBe(false);
+  await scope.setRoles({ principal: reader, roles: [], by: 'platform' });
+});
+
+test('a right on a single record comes back with the record, and not to a member who was removed', async () => {
+  const { host, add } = await loweredSince();
+  const scope = host.scope(ref.scopeId);
+  const book = { type: 'book', id: await add('shared') };
+  const share = (principal: PrincipalId, how: 'share' | 'unshare') =>
+    scope.invoke({
+      principal: librarian,
+      operation: `place/${how}`,
+      input: { what: book, with: principal },
+    });
+  const reads = async (principal: PrincipalId) =>
+    (await scope.explain({ principal, permission: 'book.read', entity: book })).length;
+  await scope.setRoles({ principal: guest, roles: ['visitor'], by: 'platform' });
+  await share(reader, 'share');
+  await share(guest, 'share');
+  const { current } = await host.migrationBookmarksLocal({ ...ref, limit: 1 });
+  await share(reader, 'unshare');
+  await scope.setRoles({ principal: guest, roles: [], by: 'platform' });
+  expect([await reads(reader), await reads(guest)]).toEqual([0, 0]);
+  await host.rewindScopeLocal({ ...ref, bookmark: current?.bookmark as string });
+  expect([await reads(reader), await reads(guest)]).toEqual([1, 0]);
 });

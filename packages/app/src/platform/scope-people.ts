@@ -10,7 +10,9 @@ export function makeScopePeople({
   scope,
 }: Pick<Services, 'directory' | 'manifest'> & Pick<ScopeHost, 'scope'>): ScopePeople {
   return {
-    members: ({ tenantId, scopeId }) => directory(tenantId).membersForCopy({ scopeId }).catch(noneYet),
+    members: ({ tenantId, scopeId }) => directory(tenantId).membersForCopy({ scopeId }).catch(orIfNone([])),
+    standing: ({ tenantId, scopeId }) =>
+      directory(tenantId).standingForCopy({ scopeId }).catch(orIfNone(null)),
     closeWindow: async ({ tenantId, scopeId }) =>
       void (await directory(tenantId).endOwnerWindow({ scopeId })),
     moveIn: async ({ tenantId, scopeId }, { from, copied }) => {
@@ -26,7 +28,9 @@ export function makeScopePeople({
 }
 
 /** A tenant without instances with people has no identity directory. */
-function noneYet(error: unknown): [] {
-  if (error instanceof PlatformError && error.reason === 'unknown_unit') return [];
-  throw error;
+function orIfNone<T>(answer: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof PlatformError && error.reason === 'unknown_unit') return answer;
+    throw error;
+  };
 }

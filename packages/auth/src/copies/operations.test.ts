@@ -99,6 +99,35 @@ describe('members of a copy', () => {
   });
 });
 
+describe('the principals that stand for a person', () => {
+  test('are members, waiting invites and the owner to come, and none of the past', async () => {
+    const { directory, principals } = await open();
+    const { ada: owner, bob: member, cleo: former } = principals;
+    await directory.removeMember({ scopeId: SCOPE, principal: former, by: owner });
+    await directory.noteRoles({ scopeId: SCOPE, principal: member, roles: ['clerk'] });
+    const invited = { scopeId: SCOPE, role: 'member', createdBy: owner };
+    const [waiting, revoked] = [await directory.newPrincipal(), await directory.newPrincipal()];
+    await directory.createInvite({ ...invited, principal: waiting });
+    await directory.createInvite({ ...invited, principal: revoked });
+    await directory.revokeInvite({ scopeId: SCOPE, principal: revoked, by: owner });
+    const standing = (await directory.standingForCopy({ scopeId: SCOPE })) ?? [];
+    expect(new Map(standing.map(({ principal, ...rest }) => [principal, rest]))).toEqual(
+      new Map([
+        [owner, { roles: null, owner: true }],
+        [member, { roles: ['clerk'], owner: false }],
+        [waiting, { roles: null, owner: false }],
+      ]),
+    );
+    expect(await directory.standingForCopy({ scopeId: OTHER_SCOPE })).toMatchObject([{ owner: true }]);
+  });
+
+  test('are unknown of a scope that the directory does not know', async () => {
+    const { directory } = await open();
+    await directory.forgetScope({ scopeId: SCOPE });
+    expect(await directory.standingForCopy({ scopeId: SCOPE })).toBeNull();
+  });
+});
+
 describe('a copy whose members are unknown here', () => {
   test('leaves the scope its owner', async () => {
     const { directory, into, inOther } = await open();

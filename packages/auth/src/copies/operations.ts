@@ -22,6 +22,7 @@ import {
   keepFormer,
   loadBoundPeople,
   loadCopiedMembers,
+  loadStanding,
   seatPerson,
 } from './store.ts';
 
@@ -32,6 +33,15 @@ export interface MemberInCopy {
   readonly sub: string;
   readonly sinceMs: number;
   /** True for the holder of the owner seat. */
+  readonly owner: boolean;
+}
+
+/** A principal that stands for a person in a scope. */
+export interface PrincipalStanding {
+  readonly principal: string;
+  /** The roles that were last given to the member; null where none were noted. */
+  readonly roles: readonly string[] | null;
+  /** True for the principal of the owner seat. */
   readonly owner: boolean;
 }
 
@@ -47,6 +57,22 @@ export function makeCopyOperations(unit: UnitContext) {
     /** Returns every member of a scope, without names and addresses: a person's next sign-in brings both. */
     membersForCopy({ scopeId }: { scopeId: string }): MemberInCopy[] {
       return loadCopiedMembers(db, scopeId).map((row) => ({ ...row, owner: row.owner === 1 }));
+    },
+
+    /**
+     * Returns the principals that stand for a person: members, with the roles that were last noted, invites that wait, and
+     * the principal of the seat. Null for a scope that the directory does not know. A query.
+     */
+    standingForCopy({ scopeId }: { scopeId: string }): PrincipalStanding[] | null {
+      const seat = loadSeat(db, scopeId);
+      if (!seat) return null;
+      const standing = loadStanding(db, scopeId).map(({ principal, roles }) => ({
+        principal,
+        roles: roles === null ? null : (JSON.parse(roles) as string[]),
+        owner: principal === seat.principal,
+      }));
+      if (standing.some(({ owner }) => owner)) return standing;
+      return [...standing, { principal: seat.principal, roles: null, owner: true }];
     },
 
     /** Ends the window of a pending seat. A claim link still opens it. */

@@ -20,6 +20,22 @@ export function loadCopiedMembers(db: SqlDatabase, scopeId: string): CopiedRow[]
   );
 }
 
+export interface StandingRow {
+  readonly principal: string;
+  /** A JSON list; null: not noted. */
+  readonly roles: string | null;
+}
+
+/** The members of a scope and its invites that wait. */
+export function loadStanding(db: SqlDatabase, scopeId: string): StandingRow[] {
+  return db.all<StandingRow>(
+    `SELECT principal, roles FROM bindings WHERE scope_id = ?1
+     UNION ALL
+     SELECT principal, NULL FROM invites WHERE scope_id = ?1 AND accepted_at IS NULL AND revoked_at IS NULL`,
+    scopeId,
+  );
+}
+
 export interface BoundPerson {
   readonly personId: string;
   readonly principal: string;

@@ -391,4 +391,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'owner replacements',
     sql: 'ALTER TABLE seats ADD COLUMN recovery_replaces INTEGER NOT NULL DEFAULT 0 CHECK (recovery_replaces IN (0, 1));',
   },
+  // The roles that a member was last given by a change, as a JSON list. Null: those of the invite or the seat, or from
+  // before this was noted. The scope is the truth; this is for the day on which its database is lost.
+  {
+    version: 19,
+    name: 'roles of members',
+    sql: 'ALTER TABLE bindings ADD COLUMN roles TEXT;',
+  },
 ];

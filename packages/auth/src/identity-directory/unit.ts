@@ -57,6 +57,7 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
       'findMember',
       'listMembers',
       'membersForCopy',
+      'standingForCopy',
       'namePrincipals',
       'newPrincipal',
       'ownerSeat',

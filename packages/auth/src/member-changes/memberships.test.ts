@@ -211,6 +211,51 @@ describe('spec A-34: a member who is removed or lowered', () => {
   });
 });
 
+/** The roles that the directory has noted for a member: a restore of a lost scope gives no others. */
+async function noted({ directory }: Team, principal: PrincipalId) {
+  const standing = await directory.standingForCopy({ scopeId: SCOPE });
+  return standing?.find((each) => each.principal === principal)?.roles;
+}
+
+describe('the roles of a member, as the directory notes them', () => {
+  test.each([
+    ['lowered', 'owner', 'clerk'],
+    ['raised', 'clerk', 'owner'],
+  ])('never exceed those of the scope, wherever a member is being %s', async (_how, from, to) => {
+    let interruptions = 0;
+    for (const after of [false, true])
+      for (let at = 1; ; at++) {
+        const team = await openTeam();
+        const ben = await team.join('ben', from);
+        const change = (roles: string) => ({ principal: ben, roles: [roles], by: team.ada });
+        // The first change is noted whole.
+        await makeMemberships(team.parts).changeRoles(change(from));
+        const { memberships, stop } = interrupted(team, { at, after });
+        const failure = await memberships.changeRoles(change(to)).catch((error: unknown) => error);
+        const roles = await noted(team, ben);
+        const has = team.scope.roles.get(ben);
+        expect(has).toEqual(expect.arrayContaining(roles as string[]));
+        if (failure !== stop) {
+          expect(roles).toEqual([to]);
+          break;
+        }
+        interruptions++;
+      }
+    expect(interruptions).toBeGreaterThan(6);
+  });
+
+  test('are as before when the scope refuses the change, and unknown before the first one', async () => {
+    const team = await openTeam();
+    const [ben, kim] = [await team.join('ben'), await team.join('kim', 'clerk')];
+    const memberships = makeMemberships(team.parts);
+    const refused = memberships.changeRoles({ principal: ben, roles: ['clerk'], by: kim });
+    expect(await refusal(refused)).toMatchObject({ reason: 'role_exceeds_holder' });
+    expect(await noted(team, ben)).toBeNull();
+    await memberships.transferOwner({ to: ben, by: team.ada });
+    expect(await noted(team, ben)).toEqual(['owner']);
+  });
+});
+
 describe('the holder of the owner seat', () => {
   test('is the last owner only while no other member is one', async () => {
     const { directory, parts, ada, invite, join } = await openTeam();
@@ -236,8 +281,8 @@ describe('the holder of the owner seat', () => {
     async (how) => {
       const outcomes = new Set<string>();
       for (const pausedAt of ['transferOwner', 'setRoles'])
-        for (let start = 1; start <= 5; start++)
-          for (let end = start; end <= 5; end++) {
+        for (let start = 1; start <= 7; start++)
+          for (let end = start; end <= 7; end++) {
             const team = await openTeam();
             const { directory, parts, scope, ada, join } = team;
             const [ben, kim] = [await join('ben', 'clerk'), await join('kim')];

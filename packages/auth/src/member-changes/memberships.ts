@@ -3,7 +3,7 @@
  * directory. Rights are taken first, so that an interruption leaves a member without rights and never a stranger with
  * some; a repeated call finishes.
  */
-import type { PrincipalId } from '@freehold/contracts';
+import { PlatformError, type PrincipalId } from '@freehold/contracts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { refusal } from '../lib/refusals.ts';
 import { ownerSeatHeld, unknownMember } from '../memberships/operations.ts';
@@ -24,7 +24,13 @@ export interface MembershipParts {
   readonly directory: InviteSettlement['directory'] &
     Pick<
       IdentityDirectory,
-      'findMember' | 'namePrincipals' | 'removeMember' | 'requireTransferable' | 'transferOwner'
+      | 'findMember'
+      | 'limitRoles'
+      | 'namePrincipals'
+      | 'noteRoles'
+      | 'removeMember'
+      | 'requireTransferable'
+      | 'transferOwner'
     >;
   readonly scope: MembershipScope;
   readonly scopeId: string;
@@ -67,7 +73,7 @@ export function makeMemberships(parts: MembershipParts) {
       by,
     }: MemberChange & { readonly roles: readonly string[] }): Promise<void> {
       await requireChangeable(parts, { principal, by });
-      await scope.setRoles({ principal, roles, by });
+      await setRoles(parts, { principal, roles, by });
       await requireNoHolder(parts, principal);
       await settle(principal);
     },
@@ -78,7 +84,7 @@ export function makeMemberships(parts: MembershipParts) {
      */
     async remove({ principal, by }: MemberChange): Promise<void> {
       await requireChangeable(parts, { principal, by });
-      await scope.setRoles({ principal, roles: [], by });
+      await setRoles(parts, { principal, roles: [], by });
       await requireNoHolder(parts, principal);
       await directory.removeMember({ scopeId, principal, by });
       await settle(principal);
@@ -92,10 +98,10 @@ export function makeMemberships(parts: MembershipParts) {
     async transferOwner({ to, by }: { readonly to: PrincipalId; readonly by: PrincipalId }): Promise<void> {
       await directory.requireTransferable({ scopeId, to, by });
       // The role first: a seat whose holder has no rights would be one without an owner.
-      await scope.setRoles({ principal: to, roles: [ownerRole], by });
+      await setRoles(parts, { principal: to, roles: [ownerRole], by });
       await directory.transferOwner({ scopeId, to, by });
       // A change of the same member may have taken the role before the seat was theirs.
-      await scope.setRoles({ principal: to, roles: [ownerRole], by: 'platform' });
+      await setRoles(parts, { principal: to, roles: [ownerRole], by: 'platform' });
     },
 
     /** Ends the invites of every member who may not make them any more. For the hook `settleInvites`. */
@@ -123,13 +129,32 @@ async function requireChangeable(parts: MembershipParts, { principal, by }: Memb
  * Gives the role of the owner back to a member who got the seat while their roles were taken, and refuses the change.
  * @throws PlatformError `conflict`, reason `owner_seat_held`.
  */
-async function requireNoHolder(
-  { directory, scope, scopeId, ownerRole }: MembershipParts,
-  principal: PrincipalId,
-): Promise<void> {
+async function requireNoHolder(parts: MembershipParts, principal: PrincipalId): Promise<void> {
+  const { directory, scopeId, ownerRole } = parts;
   if (!(await directory.findMember({ scopeId, principal }))?.owner) return;
-  await scope.setRoles({ principal, roles: [ownerRole], by: 'platform' });
+  await setRoles(parts, { principal, roles: [ownerRole], by: 'platform' });
   throw ownerSeatHeld();
+}
+
+/**
+ * Sets the roles of a member in the scope, and notes them in the directory, where a restore of a lost scope finds them. A
+ * role that is taken is noted first, so that an interruption never brings it back.
+ */
+async function setRoles(
+  { directory, scope, scopeId }: MembershipParts,
+  change: Parameters<MembershipScope['setRoles']>[0],
+): Promise<void> {
+  const { principal, roles } = change;
+  const { before } = await directory.limitRoles({ scopeId, principal, roles });
+  try {
+    await scope.setRoles(change);
+  } catch (error) {
+    // Without a refusal it is not known whether the roles were set.
+    if (error instanceof PlatformError && error.status < 500)
+      await directory.noteRoles({ scopeId, principal, roles: before });
+    throw error;
+  }
+  await directory.noteRoles({ scopeId, principal, roles });
 }
 
 /** Whether another member has the role of the owner. An invite that waits is no member. */

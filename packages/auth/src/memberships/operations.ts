@@ -18,7 +18,14 @@ import {
   saveLeftoverRole,
 } from '../invites/store.ts';
 import { refusal } from '../lib/refusals.ts';
-import { deleteBinding, holdsSeat, loadBoundPerson, saveFormerMember } from '../people/store.ts';
+import {
+  deleteBinding,
+  holdsSeat,
+  loadBoundPerson,
+  loadNotedRoles,
+  saveFormerMember,
+  updateNotedRoles,
+} from '../people/store.ts';
 import { requireSeat } from '../seats/operations.ts';
 import { replacementWaits } from '../seats/recovery.ts';
 import { loadSeat, moveSeat, type SeatRow } from '../seats/store.ts';
@@ -91,6 +98,24 @@ export function makeMembershipOperations(unit: UnitContext) {
     requireTransferable(input: { readonly scopeId: string; readonly to: string; readonly by: string }): null {
       requireTransferable(unit, input);
       if (!loadBoundPerson(db, input.scopeId, input.to)) throw unknownMember();
+      return null;
+    },
+
+    /**
+     * Notes that a member is about to be given these roles: until `noteRoles`, at most those of them count that were noted
+     * before. Returns what was noted before; null: nothing was, or there is no such member.
+     */
+    limitRoles(input: InScope & { readonly roles: readonly string[] }): { before: string[] | null } {
+      const noted = loadNotedRoles(db, input);
+      const before = noted ? (JSON.parse(noted) as string[]) : null;
+      const atMost = input.roles.filter((role) => before?.includes(role) ?? true);
+      updateNotedRoles(db, { ...input, roles: JSON.stringify(atMost) });
+      return { before };
+    },
+
+    /** Notes the roles that a member has in the scope, for a restore of the scope when its database is lost. */
+    noteRoles(input: InScope & { readonly roles: readonly string[] | null }): null {
+      updateNotedRoles(db, { ...input, roles: input.roles && JSON.stringify(input.roles) });
       return null;
     },
 

@@ -263,7 +263,7 @@ test('the usual statement answers exactly where the full one would say the same 
             known.verified,
             known.claims,
           );
-        if (known && bound) db.run("INSERT INTO bindings VALUES (?, 'per_1', 'prn_1', 0)", scopeId);
+        if (known && bound) db.run("INSERT INTO bindings VALUES (?, 'per_1', 'prn_1', 0, NULL)", scopeId);
         if (floor)
           db.run('INSERT INTO session_floors VALUES (?, ?, ?)', floor.of.issuer, floor.of.sub, floor.atMs);
         if (ended) db.run('INSERT INTO ended_sessions VALUES (?, 100)', ended);

@@ -64,6 +64,29 @@ const bindings = defineTable('bindings', ['scopeId', 'personId'], {
 export const saveBinding = bindings.insert;
 const deleteByPrincipal = bindings.deleting('scopeId', 'principal');
 
+/** The roles that were last noted for a member, as JSON; null: none were; undefined: there is no such member. */
+export function loadNotedRoles(
+  db: SqlDatabase,
+  { scopeId, principal }: { readonly scopeId: string; readonly principal: string },
+): string | null | undefined {
+  return db.get<{ roles: string | null }>(
+    'SELECT roles FROM bindings WHERE scope_id = ? AND principal = ?',
+    scopeId,
+    principal,
+  )?.roles;
+}
+
+export function updateNotedRoles(
+  db: SqlDatabase,
+  {
+    scopeId,
+    principal,
+    roles,
+  }: { readonly scopeId: string; readonly principal: string; readonly roles: string | null },
+): void {
+  db.run('UPDATE bindings SET roles = ? WHERE scope_id = ? AND principal = ?', roles, scopeId, principal);
+}
+
 /** The principal of a person in a scope. */
 export function loadBinding(db: SqlDatabase, scopeId: string, personId: string): string | undefined {
   return bindings.get(db, { scopeId, personId })?.principal;

@@ -63,6 +63,12 @@ export const restoreResponse = z
       .describe(
         'The file under which the database was put aside that could not be read; absent: there was none',
       ),
+    roles: z
+      .enum(['kept', 'limited', 'copied'])
+      .optional()
+      .describe(
+        'kept: the roles are those of today. limited: the database was lost, so that present members have the roles of the copy, or those that the team page gave them since. copied: nothing is known of the members, so that the roles are those of the copy',
+      ),
     members: z
       .int()
       .optional()

@@ -220,7 +220,7 @@ export const scopesRestore = adminOperation({
   name: 'scopes.restore',
   summary: 'Replace the content of a scope by a copy',
   description:
-    'From a snapshot, a backup, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. A scope whose database is damaged or gone is restored too, and the damaged file is put aside under a name that says when. A backup of another scope brings its members, its owner and its attachments, and its sealed data is sealed anew. A person who was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When it is unknown whether it was done (reason outcome_unknown), restore again. With dryRun, answers the copy, and how much was written since and would be lost.',
+    'From a snapshot, a backup, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. A scope whose database is damaged or gone is restored too, and the damaged file is put aside under a name that says when. A backup of another scope brings its members, its owner and its attachments, and its sealed data is sealed anew. A person who was erased since the copy was taken stays erased, and members and their roles are those of today. Its result is a Restored, whose undo leads back where the engine can rewind. When it is unknown whether it was done (reason outcome_unknown), restore again. With dryRun, answers the copy, and how much was written since and would be lost.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/restore',
@@ -277,12 +277,13 @@ export const restoreScope = /* @__PURE__ */ longWork<typeof scopesRestore, Resto
 );
 
 /** The fields of a restore in the admin log. */
-function loggedResult({ tables, rows, undo, setAside, members, attachments }: Restored) {
+function loggedResult({ tables, rows, undo, setAside, roles, members, attachments }: Restored) {
   return {
     tables,
     rows,
     undo,
     ...(setAside === undefined ? {} : { setAside }),
+    ...(roles === undefined ? {} : { roles }),
     ...(members === undefined ? {} : { members }),
     ...(attachments === undefined ? {} : { attachments: { ...attachments } }),
   };
@@ -291,7 +292,7 @@ function loggedResult({ tables, rows, undo, setAside, members, attachments }: Re
 export const scopesRewind = adminOperation({
   name: 'scopes.rewind',
   summary: 'Take a scope back to an earlier moment',
-  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. An erased person stays erased. An engine that keeps no history answers unsupported. With dryRun, answers the target and how much would be taken back. ${repeat}`,
+  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. An erased person stays erased, and members and their roles are those of today. An engine that keeps no history answers unsupported. With dryRun, answers the target and how much would be taken back. ${repeat}`,
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/rewind',

@@ -78,6 +78,29 @@ export interface RoleAssignment {
   readonly atMs: number;
 }
 
+/** A stored grant. Empty strings in place of an entity: it is for the whole scope. */
+export interface StoredGrant {
+  readonly subject: string;
+  readonly permission: string;
+  readonly entityType: string;
+  readonly entityId: string;
+  readonly expiresAtMs: number | null;
+  readonly grantedBy: string;
+  readonly atMs: number;
+}
+
+/** The rights in a scope that stay when its data is replaced. */
+export interface PresentRights {
+  /** When the scope was provisioned, in milliseconds since the epoch. */
+  readonly provisionedAtMs: number | null;
+  readonly assignments: readonly RoleAssignment[];
+  /** Grants for the whole scope, and every grant of a connection, which the platform gave. */
+  readonly grants: readonly StoredGrant[];
+  readonly projectedRoles: readonly { readonly role: string; readonly permission: string }[];
+  /** Every subject with a role or a grant. */
+  readonly subjects: readonly string[];
+}
+
 /**
  * A role given or taken. `by` is the principal with the authority for it, or the platform, which has all. A principal
  * must hold every permission of the role for the whole scope and without end: otherwise `forbidden`, reason
@@ -214,6 +237,13 @@ export type ScopeMethods = {
     readonly by: RoleChange['by'];
   }): null;
   assignments(input: Record<string, never>): RoleAssignment[];
+  /** Returns the rights that stay when the scope's data is replaced: see `permissions/present-rights.ts`. */
+  presentRights(input: Record<string, never>): PresentRights;
+  /**
+   * With `known`, refuses all changes of those rights (`unavailable`, reason `busy`) if they are still the known ones, until
+   * the unit is opened again. With null, admits changes again. Returns whether changes are refused now.
+   */
+  holdRights(input: { readonly known: PresentRights | null }): boolean;
   /**
    * Returns what a principal holds for the whole scope; with `records`, also the permissions that it has on single
    * records, for example for a list of tools. `explain` and `ctx.reach` name the records.

@@ -18,10 +18,24 @@ export interface CopiedMember {
   readonly owner: boolean;
 }
 
+/** A principal that stands for a person: a member, the owner to come, or an invite that waits. */
+export interface Standing {
+  readonly principal: string;
+  /** The roles that were last given to the member; null where the directory does not know. */
+  readonly roles: readonly string[] | null;
+  /** True for the principal of the owner seat. */
+  readonly owner: boolean;
+}
+
 /** The port to the identity directories. The vertical implements it; without it, copies carry no members. */
 export interface ScopePeople {
   /** Returns the present members of a scope. */
   members(ref: ScopeRef): Promise<readonly CopiedMember[]>;
+  /**
+   * Returns the principals that stand for a person in a scope, for a restore of one whose database is lost: they have
+   * the roles that are known of them, or those of the copy, and no one else has any. Null where no directory knows the scope. A damaged directory must reject.
+   */
+  standing(ref: ScopeRef): Promise<readonly Standing[] | null>;
   /** Closes the time in which the first person who signs in becomes the owner. */
   closeWindow(ref: ScopeRef): Promise<void>;
   /**

@@ -79,6 +79,8 @@ export interface ContextParts {
   readonly permissions: Permissions;
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
+  /** Throws while rights for the whole scope must not change. */
+  readonly requireFree: () => void;
   readonly requests: ReturnType<typeof makeRequests>;
   readonly subjectKeys: SubjectKeys;
   readonly settings: Settings;
@@ -282,6 +284,7 @@ function grant(parts: ContextParts, frame: Frame, request: GrantRequest): void {
   const entity = entityOf(parts, frame, request.entity);
   requireActor(subject);
   requireExpiry(frame.name, expiresAtMs);
+  if (!entity) parts.requireFree();
   const untilMs = requireHeld(parts, frame, permission, entity);
   if (endOf({ expiresAtMs }) > untilMs) refuseBeyond(parts, frame, untilMs, permission, entity);
   const before = store.grant({ subject, permission, entity }, nowMs);
@@ -296,6 +299,7 @@ function revoke(parts: ContextParts, frame: Frame, request: Omit<GrantRequest, '
   const { store } = parts.permissions;
   const entity = entityOf(parts, frame, request.entity);
   requireActor(subject);
+  if (!entity) parts.requireFree();
   const untilMs = requireHeld(parts, frame, permission, entity);
   const before = store.grant({ subject, permission, entity }, frame.invocation.nowMs);
   if (before && endOf(before) > untilMs) refuseBeyond(parts, frame, untilMs, permission, entity);

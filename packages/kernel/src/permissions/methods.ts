@@ -42,6 +42,8 @@ export interface PermissionParts {
   readonly permissions: Permissions;
   readonly denials: DenialStore;
   readonly requireEntity: RequireEntity;
+  /** Throws while the rights must not change. */
+  readonly requireFree: () => void;
 }
 
 /**
@@ -49,7 +51,7 @@ export interface PermissionParts {
  * @throws RollbackThen around a PlatformError `permission_denied`.
  */
 export function demandOutside(
-  { vertical, unit, permissions, denials }: Omit<PermissionParts, 'requireEntity'>,
+  { vertical, unit, permissions, denials }: Omit<PermissionParts, 'requireEntity' | 'requireFree'>,
   { principal, permission, entity }: Omit<Question, 'nowMs'>,
 ): Proof {
   const nowMs = unit.now();
@@ -65,7 +67,7 @@ export function demandOutside(
 export function makePermissionMethods(
   parts: PermissionParts,
 ): Pick<ScopeMethods, 'check' | 'explain' | 'grantConnection'> {
-  const { vertical, unit, permissions, requireEntity } = parts;
+  const { vertical, unit, permissions, requireEntity, requireFree } = parts;
   const { manifest } = vertical;
   return {
     check: (input) => {
@@ -86,6 +88,7 @@ export function makePermissionMethods(
         throw unknown('unknown_entity_type', `This vertical declares no record of type ${named.type}.`);
       const entity = named && requireEntity(named, 'connector grant');
       const subject = `connection:${connection}`;
+      requireFree();
       const grant = { subject, permission, entity, expiresAtMs: null, grantedBy: 'platform' };
       permissions.store.saveGrant({ ...grant, nowMs: unit.now() });
       return { subject, permission, entity: entity ?? null };
@@ -107,7 +110,7 @@ type RoleMethods = Pick<
 >;
 
 export function makeRoleMethods(parts: PermissionParts): RoleMethods {
-  const { vertical, unit, permissions } = parts;
+  const { vertical, unit, permissions, requireFree } = parts;
   const { store } = permissions;
 
   /** Gives and takes roles at once. A principal without any role loses its direct grants too. */
@@ -115,6 +118,7 @@ export function makeRoleMethods(parts: PermissionParts): RoleMethods {
     { principal, by }: Pick<RoleChange, 'principal' | 'by'>,
     { given, taken }: { readonly given: readonly string[]; readonly taken: readonly string[] },
   ): null => {
+    requireFree();
     const keepsNone =
       given.length === 0 && permissions.rolesOf(principal).every((role) => taken.includes(role));
     requireAuthority(parts, { by }, [
@@ -144,6 +148,7 @@ export function makeRoleMethods(parts: PermissionParts): RoleMethods {
             `The role ${role} names ${undeclared}, which this vertical does not declare.`,
           );
       }
+      requireFree();
       store.replaceProjectedRoles(roles);
       permissions.forget();
       return null;

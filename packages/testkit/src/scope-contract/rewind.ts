@@ -52,7 +52,7 @@ export function rewindContract(setup: ScopeHostSetup): void {
         expect(await titles(opened)).toEqual(['one']);
       });
 
-      test('takes what is cached back as well', async () => {
+      test('takes cached settings back as well, and leaves the roles of today', async () => {
         const opened = await openLibrary(setup);
         const { host, ref, scope, run, pass } = opened;
         await scope.projectSettings({ settings: { COLOUR: 'green' } });
@@ -62,7 +62,7 @@ export function rewindContract(setup: ScopeHostSetup): void {
         await scope.projectSettings({ settings: { COLOUR: 'red' } });
         await run(anonymous, 'book/list', {});
         await host.rewindScopeLocal({ ...ref, bookmark: before });
-        await expect(run(anonymous, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
+        await run(anonymous, 'book/list', {});
         expect(await opened.ask(librarian, 'platform/told', {})).toMatchObject({
           settings: { COLOUR: 'green' },
         });
