@@ -32,6 +32,15 @@ export const APPS: readonly Mutant[] = [
     killer: inNode(`${src}/network/router.test.ts`, 'to guess what an answer is'),
   },
   {
+    id: 'app-compresses-behind-a-strong-tag',
+    requirement: null,
+    claim: 'An answer with a strong entity tag is sent in other bytes under the same tag.',
+    file: `${src}/network/compressed-response.ts`,
+    find: "(tag === '' || tag.startsWith('W/'))",
+    replace: 'tag !== null',
+    killer: inNode(`${src}/network/compressed-response.test.ts`, '/strong is left alone'),
+  },
+  {
     id: 'app-failed-look-remembered',
     requirement: 'C-17',
     claim: 'A failed look for a host name is remembered.',

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { PlatformError, problemDocument, publicError, toProblem } from '@freehold/contracts';
 import { getRequestListener } from '@hono/node-server';
 import { SettingsError } from '../settings/settings.ts';
+import { CompressedResponse } from './compressed-response.ts';
 import { HSTS, type PlainHttp } from './plain-http.ts';
 import { makeProxyReader } from './proxies.ts';
 import type { Router } from './router.ts';
@@ -64,7 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     }
   };
   const server = createServer(
-    { maxHeaderSize: HEADER_BYTES_MAX },
+    { maxHeaderSize: HEADER_BYTES_MAX, ServerResponse: CompressedResponse },
     getRequestListener(answer, { errorHandler: () => problemDocument(unreadableRequest()) }),
   );
   server.on('clientError', refuseUnreadable);
