@@ -6,6 +6,15 @@ const test = 'examples/fieldwork/test';
 
 export const FIELDWORK: readonly Mutant[] = [
   {
+    id: 'app-attachment-script-served',
+    requirement: null,
+    claim: 'A script that a member attached is answered as a script, which a page may run.',
+    file: 'packages/app/src/attachments/attachment-routes.ts',
+    find: 'RUN_TYPES.test(record.mediaType) ? ANY_TYPE : record.mediaType',
+    replace: 'record.mediaType',
+    killer: inNode('examples/fieldwork/test/attachments.test.ts', 'is answered as bytes'),
+  },
+  {
     id: 'fw-stranger-passes',
     requirement: 'A-04',
     claim: 'A caller who is not signed in is answered with another status than 401.',

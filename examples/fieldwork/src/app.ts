@@ -6,11 +6,12 @@ import { CUSTOMER_PREFIX, customerOutput } from './customers/schema.ts';
 import { erasureSchedule, fileRemover } from './erasure/operations.ts';
 import { eraseCustomer } from './erasure/store.ts';
 import { manifest } from './lib/manifest.ts';
+import { TAGS } from './lib/tags.ts';
 import { filesHidden, requireFileRemovable } from './orders/files.ts';
 import { ASSIGNMENT_GRANTS } from './orders/lifecycle.ts';
 import { overdueSchedule, reminderSubscription } from './reminders/operations.ts';
-import { appointments } from './requests/public-form.ts';
-import { mountSummaries } from './summaries/routes.ts';
+import { appointmentRoutes, appointments } from './requests/public-form.ts';
+import { mountSummaries, summaryRoutes } from './summaries/routes.ts';
 import { migrations } from './vertical/migrations.ts';
 import { operations } from './vertical/operations.ts';
 
@@ -39,6 +40,12 @@ export const fieldwork = defineApp({
   models: true,
   web: './web/dist',
   routes: mountSummaries,
+  openapi: {
+    description: 'Work orders, customers and invoices of a trades business.',
+    license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    tags: TAGS,
+    describedRoutes: [...summaryRoutes, ...appointmentRoutes],
+  },
   authenticatedPrincipal: signedIn(),
 });
 

@@ -62,6 +62,18 @@ describe('a file', () => {
     expect([whole.status, await whole.text()]).toEqual([200, 'the very bytes']);
   });
 
+  test('has an entity tag, with which it is not sent again, and by which parts are put together', async () => {
+    await upload(ada, { body: 'the very bytes' });
+    const [file] = (await listOf(ada)).items;
+    const address = `${pathOf()}/${file?.id}`;
+    const etag = (await ada.request('GET', address)).headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[^"]{32,}"$/);
+    const known = await ada.request('GET', address, undefined, { 'if-none-match': etag });
+    expect([known.status, known.headers.get('etag'), await known.text()]).toEqual([304, etag, '']);
+    const rest = await ada.request('GET', address, undefined, { range: 'bytes=4-', 'if-range': etag });
+    expect([rest.status, await rest.text()]).toEqual([206, 'very bytes']);
+  });
+
   test('is attached, listed, handed out byte for byte, and part of the story', async () => {
     const response = await upload(ada, { name: 'Kessel „alt“.jpg', body: 'the very bytes' });
     expect(response.status).toBe(201);
@@ -116,13 +128,23 @@ describe('what a file says it is', () => {
     const [file] = (await listOf(ada)).items;
     for (const query of ['', '?show=inline']) {
       const { headers } = await ada.request('GET', `${pathOf()}/${file?.id}${query}`);
-      expect(headers.get('content-type')).toBe('application/octet-stream');
+      expect(headers.get('content-type')).toBe(type);
       expect(headers.get('content-disposition')).toMatch(/^attachment;/);
       expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('cache-control')).toBe('private, no-store');
     }
   });
+
+  test.each(['text/javascript', 'application/x-javascript', 'text/css', 'application/wasm'])(
+    '%s is answered as bytes, so that no page can be made to run it',
+    async (type) => {
+      await upload(ada, { type });
+      const [file] = (await listOf(ada)).items;
+      const { headers } = await ada.request('GET', `${pathOf()}/${file?.id}`);
+      expect(headers.get('content-type')).toBe('application/octet-stream');
+    },
+  );
 
   test('a picture is shown in the page, and kept as a file otherwise', async () => {
     await upload(ada, { type: 'image/png' });
@@ -131,7 +153,10 @@ describe('what a file says it is', () => {
     expect(shown.headers.get('content-type')).toBe('image/png');
     expect(shown.headers.get('content-disposition')).toMatch(/^inline;/);
     const stored = await ada.request('GET', `${pathOf()}/${file?.id}`);
-    expect(stored.headers.get('content-type')).toBe('application/octet-stream');
+    expect([stored.headers.get('content-type'), stored.headers.get('content-disposition')]).toEqual([
+      'image/png',
+      expect.stringMatching(/^attachment;/),
+    ]);
   });
 });
 

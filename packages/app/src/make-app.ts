@@ -7,6 +7,7 @@ import {
   mountOperations,
   mountPlatformSurface,
   mountProblemDocs,
+  type OpenApiInfo,
   type ProblemOptions,
   problemResponse,
 } from '@freehold/vertical-host';
@@ -20,6 +21,7 @@ import { mountMe } from './members/me-routes.ts';
 import { mountMembers } from './members/member-routes.ts';
 import { mayInvite } from './members/memberships.ts';
 import { mountSessions } from './members/session-routes.ts';
+import { SUPPLIED_TAGS, suppliedRoutes } from './openapi/supplied-routes.ts';
 import { platformSurface } from './platform/platform-hooks.ts';
 import { makeScopePeople } from './platform/scope-people.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
@@ -96,7 +98,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   app.routes?.(hono, appTools(services));
   mountOperations(hono, app.operations, operationsFor(services, app.operations), {
     ...problems,
-    openapi: { title: manifest.name, version: manifest.version },
+    openapi: openApiOf(app),
     ownOrigin: originOf,
     // The refusal of an anonymous caller names the issuer of tokens, on every route alike: see `signInException`.
     mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },
@@ -105,6 +107,17 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountPlatformSurface(hono, platformSurface(services));
   mountWeb(hono, services);
   return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
+}
+
+function openApiOf(app: App): OpenApiInfo {
+  const { manifest, openapi } = app;
+  return {
+    title: manifest.name,
+    version: manifest.version,
+    ...openapi,
+    tags: { ...SUPPLIED_TAGS, ...openapi?.tags },
+    describedRoutes: [...suppliedRoutes(app), ...(openapi?.describedRoutes ?? [])],
+  };
 }
 
 function mountInvites(app: Hono<AppEnv>, services: Services): void {

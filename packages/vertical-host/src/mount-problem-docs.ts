@@ -1,6 +1,8 @@
 /** The pages behind `type` of a problem document: `/problems/<code>` explains the code (RFC 9457, section 3.1.1). */
 import { PlatformError, PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import type { Context, Env, Hono } from 'hono';
+import { z } from 'zod';
+import type { DescribedRoute } from './lib/described-routes.ts';
 import { guarded, type ProblemOptions } from './lib/problem-response.ts';
 
 /** Advice for a program that gets the code. */
@@ -44,6 +46,29 @@ export function mountProblemDocs<E extends Env>(app: Hono<E>, options: ProblemOp
     }),
   );
 }
+
+/** The routes of {@link mountProblemDocs}, for the OpenAPI document of the application that mounts them. */
+export const PROBLEM_DOC_ROUTES: readonly DescribedRoute[] = [
+  {
+    name: 'service/problems',
+    method: 'GET',
+    path: '/problems',
+    summary: 'List the codes of failures',
+    answer: { 'text/html': z.string() },
+    security: 'none',
+    problems: ['rate_limited', 'internal'],
+  },
+  {
+    name: 'service/problem',
+    method: 'GET',
+    path: '/problems/:code',
+    summary: 'Explain the code of a failure',
+    params: z.object({ code: z.enum(Object.keys(PROBLEMS) as ProblemCode[]) }),
+    answer: { 'text/html': z.string() },
+    security: 'none',
+    problems: ['not_found', 'internal'],
+  },
+];
 
 function isProblemCode(code: string): code is ProblemCode {
   return Object.hasOwn(PROBLEMS, code);

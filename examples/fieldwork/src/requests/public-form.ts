@@ -1,6 +1,34 @@
 /** The appointment form on the trader's own web site (spec 4.6). */
 import type { PublicSurface } from '@freehold/app';
+import type { DescribedRoute } from '@freehold/vertical-host';
+import { z } from 'zod';
 import { BOOKING } from '../lib/manifest.ts';
+import { requestOperations } from './operations.ts';
+
+/** The routes of the form, for the API's document. */
+export const appointmentRoutes: readonly DescribedRoute[] = [
+  {
+    name: 'appointment/form',
+    tag: 'request',
+    method: 'GET',
+    path: '/public/appointments',
+    summary: 'Read what the form shows',
+    answer: z.object({ business: z.string() }),
+    security: 'none',
+  },
+  {
+    name: 'appointment/ask',
+    tag: 'request',
+    method: 'POST',
+    path: '/public/appointments',
+    summary: 'Ask for an appointment',
+    description: 'Asks for an appointment, from a page of a site that is listed. Needs no credential.',
+    body: requestOperations['request/ask'].input,
+    answer: z.object({ status: z.literal('received') }),
+    status: 201,
+    security: 'none',
+  },
+];
 
 export const appointments: PublicSurface = {
   service: BOOKING,

@@ -12,9 +12,10 @@ import {
   mountRoutes,
 } from '@freehold/app';
 import { PlatformError, publicError, toProblem } from '@freehold/contracts';
+import type { DescribedRoute } from '@freehold/vertical-host';
 import type { ModelTextStream } from '@freehold/vertical-host/model';
 import type { Hono } from 'hono';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { APP_LANGUAGE } from '../lib/languages.ts';
 import { promptFor, systemFor } from './prompt.ts';
 import {
@@ -23,7 +24,8 @@ import {
   type SummaryMessage,
   type SummaryOffer,
   summaryBody,
-  type summaryResponse,
+  summaryOffer,
+  summaryResponse,
 } from './schema.ts';
 
 /** Six sentences, and what a model may think before it writes them. */
@@ -31,6 +33,27 @@ const OUTPUT_TOKENS_MAX = 1_500;
 /** The operation in a usage line. */
 const OPERATION = 'order/summarise';
 const EVENT_STREAM = 'text/event-stream';
+
+/** The routes, for the API's document. */
+export const summaryRoutes: readonly DescribedRoute[] = [
+  {
+    name: 'summary/offer',
+    method: 'GET',
+    path: '/api/orders/:order/summary',
+    summary: 'Say whether a summary can be written',
+    answer: summaryOffer,
+  },
+  {
+    name: 'summary/write',
+    method: 'POST',
+    path: '/api/orders/:order/summary',
+    summary: 'Write a summary of an order',
+    description:
+      'Writes a summary of an order for its customer; with `Accept: text/event-stream`, as it comes.',
+    body: summaryBody,
+    answer: { 'application/json': summaryResponse, [EVENT_STREAM]: z.string() },
+  },
+];
 
 export function mountSummaries(app: Hono<AppEnv>, tools: AppTools): void {
   const path = '/api/orders/:order/summary';

@@ -1,6 +1,6 @@
 /** The files of a record: taken in as they are sent, listed, handed out, removed. */
 import { type EntityRef, PlatformError, type PrincipalId, type ScopeId } from '@freehold/contracts';
-import { queryFields, textReader } from '@freehold/contracts/http';
+import { entityTag, isUnchanged, queryFields, textReader } from '@freehold/contracts/http';
 import { ATTACHMENT_BYTES_MAX } from '@freehold/kernel';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -21,6 +21,8 @@ const SHOWN_TYPES: ReadonlySet<string> = new Set([
   'image/gif',
   'image/avif',
 ]);
+/** Types that a page of ours would run or apply if it were made to refer to the file: they are answered as bytes. */
+const RUN_TYPES = /(?:java|ecma|live|j)script|\/css\b|\/wasm\b/;
 /** The type of a file without a declared one. */
 const ANY_TYPE = 'application/octet-stream';
 
@@ -88,10 +90,13 @@ const readShow = textReader('The query', z.strictObject({ show: z.literal('inlin
 
 async function download(services: Services, c: AppContext, addressed: AddressedRecord): Promise<Response> {
   const { show } = readShow(queryFields(new URL(c.req.url)));
-  const { scope, principal, id, bytes } = await attachmentOf(services, c, addressed);
-  // There is no entity tag to compare, so that a conditional range is answered with the whole file.
-  const asked = c.req.header('if-range') === undefined ? c.req.header('range') : undefined;
-  const range = requestedRange(asked, bytes);
+  const { scope, principal, id, bytes, digest } = await attachmentOf(services, c, addressed);
+  const etag = entityTag(digest);
+  if (isUnchanged(c.req.header('if-none-match'), digest))
+    return new Response(null, { status: 304, headers: { etag } });
+  // A part of another version than the caller's would not fit the rest: they get the whole (RFC 9110, section 13.1.5).
+  const isSame = (c.req.header('if-range') ?? etag) === etag;
+  const range = requestedRange(isSame ? c.req.header('range') : undefined, bytes);
   const { start, end } = range ?? { start: 0, end: bytes };
   const { attachments } = services.host;
   const { record, body } = await attachments.open(scope, principal, id, range ?? undefined);
@@ -99,7 +104,8 @@ async function download(services: Services, c: AppContext, addressed: AddressedR
   return new Response(body, {
     status: range ? 206 : 200,
     headers: {
-      'content-type': isShown ? record.mediaType : ANY_TYPE,
+      'content-type': RUN_TYPES.test(record.mediaType) ? ANY_TYPE : record.mediaType,
+      etag,
       'content-length': String(end - start),
       'accept-ranges': 'bytes',
       ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${bytes}` } : {}),
@@ -141,12 +147,12 @@ async function attachmentOf(
   services: Services,
   c: AppContext,
   record: AddressedRecord,
-): Promise<Place & { readonly id: string; readonly bytes: number }> {
+): Promise<Place & { readonly id: string; readonly bytes: number; readonly digest: string }> {
   const place = await attachTo(services, c, record);
   const id = c.req.param('attachment') ?? '';
   const records = await services.host.attachments.list(place.scope, place.principal, place.entity);
   const found = records.find((each) => each.id === id);
-  if (found) return { ...place, id, bytes: found.bytes };
+  if (found) return { ...place, id, bytes: found.bytes, digest: found.digest };
   throw new PlatformError('not_found', 'There is no such attachment.', { reason: 'unknown_attachment' });
 }
 

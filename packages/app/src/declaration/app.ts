@@ -11,7 +11,7 @@ import {
 } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import type { Migration } from '@freehold/store';
-import type { PublicRouteRegistry } from '@freehold/vertical-host';
+import type { OpenApiInfo, PublicRouteRegistry } from '@freehold/vertical-host';
 import type { Hono } from 'hono';
 import { modelOperations } from '../model-accounting/operations.ts';
 import { requireDeclaration } from './check.ts';
@@ -60,6 +60,8 @@ export interface AppDeclaration {
   readonly web?: string;
   /** Adds what is no operation, behind the supplied routes. Handlers under `/api` ask {@link AppTools.principal} first. */
   readonly routes?: (app: Hono<AppEnv>, tools: AppTools) => void;
+  /** The API's document: its description, contact, license, tags, and the routes that `routes` adds. */
+  readonly openapi?: Omit<OpenApiInfo, 'title' | 'version'>;
   readonly authenticatedPrincipal: AuthenticatedPrincipal;
 }
 

@@ -18,6 +18,7 @@ const FIELDS = new Set<string>([
   'models',
   'look',
   'web',
+  'openapi',
   'routes',
   'authenticatedPrincipal',
 ] satisfies (keyof AppDeclaration)[]);

@@ -25,6 +25,16 @@ import {
   toPreviewRecord,
 } from './wire.ts';
 
+export {
+  acceptedInvite,
+  acceptInviteBody,
+  createdInvite,
+  createInviteBody,
+  invitePreview,
+  inviteRecord,
+  revokeInviteBody,
+} from './wire.ts';
+
 /** An invite's body is a few words. */
 const BODY_BYTES_MAX = 16 * 1_024;
 

@@ -1,7 +1,7 @@
 /** The bodies and answers of the invite routes. */
-import { lineOfText, pageQuery, roleKey, toTimestamp } from '@freehold/contracts';
+import { lineOfText, pageQuery, principalId, roleKey, timestamp, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import type { Invite, InvitePreview } from '../invites/operations.ts';
+import type { Invite, InvitePreview, InviteState } from '../invites/operations.ts';
 
 const DAY_SECONDS = 24 * 3_600;
 /** A token has 22 characters; the room is for links that a mail program wrapped in something. */
@@ -22,6 +22,37 @@ export const acceptInviteBody = z.strictObject({ token: z.string().min(1).max(TO
 
 /** Revoking takes no arguments: a body, if there is one, is empty. */
 export const revokeInviteBody = z.strictObject({});
+
+/** An invite as the routes answer it, without its token. */
+export const inviteRecord = z
+  .object({
+    principal: principalId,
+    role: roleKey,
+    state: z.enum(['pending', 'accepted', 'revoked', 'expired'] satisfies InviteState[]),
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    createdBy: z.string(),
+    createdAt: timestamp,
+    expiresAt: timestamp,
+    acceptedAt: timestamp.nullable(),
+    revokedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Invite' });
+
+/** An invite as the holder of its link sees it. */
+export const invitePreview = inviteRecord
+  .pick({ role: true, state: true, email: true, name: true, expiresAt: true })
+  .extend({ invitedBy: z.string().nullable() })
+  .meta({ id: 'InvitePreview' });
+
+/** The answer of `POST /api/invites`. */
+export const createdInvite = z.object({
+  invite: inviteRecord,
+  url: z.string().describe('The link for the invited person; shown once'),
+});
+
+/** The answer of `POST /api/accept-invite`. */
+export const acceptedInvite = z.object({ principal: principalId, role: roleKey });
 
 export const showInviteQuery = z.strictObject({ token: acceptInviteBody.shape.token });
 

@@ -46,7 +46,7 @@ export interface DescribedRoute {
   readonly answer: DescribedBody | null;
   /** The status of success. Default: 200, and 204 where `answer` is null. */
   readonly status?: number;
-  /** Further successes, by status: 206 for a range, 304. Text: what it means. */
+  /** The meanings of further answers that are no failures, by status: 206 for a range, 302, 304. */
   readonly otherAnswers?: Readonly<Record<number, string>>;
   /** Headers of the answer beside `X-Request-Id`: `ETag`, `Location`, `Idempotency-Replayed`, `X-Invocation-Id`. */
   readonly headers?: readonly string[];
@@ -86,7 +86,7 @@ export function describedOperation(route: DescribedRoute): Part {
           {
             description: meaning,
             headers,
-            ...(answer === null || other === '304' ? {} : { content: contentOf(answer) }),
+            ...(answer === null || !other.startsWith('2') ? {} : { content: contentOf(answer) }),
           },
         ]),
       ),
