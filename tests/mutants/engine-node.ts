@@ -231,10 +231,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
     file: `${src}/history/written-log.ts`,
     find: 'found === 0 || found < log.last',
     replace: 'found === 0',
-    killer: inNode(
-      `${test}/recover.test.ts`,
-      'has a flipped bit > is told, and new commits reach the archive',
-    ),
+    killer: inNode(`${test}/recover.test.ts`, 'has a flipped bit is told, and new commits reach the archive'),
   },
   {
     id: 'node-recover-from-foreign-archive',
@@ -250,7 +247,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
     requirement: null,
     claim: 'A database that is gone is made anew over its history.',
     file: `${src}/units/open-units.ts`,
-    find: 'if (!size && isLost(parts, files, definition)) throw unreadable(files, gone(files));',
+    find: 'if (!size && isLost(parts, files, definition)) throw parts.storage.unreadable(files, gone(files));',
     replace: '',
     killer: inNode(`${test}/archive-follows.test.ts`, 'is deleted: it is not made anew'),
   },

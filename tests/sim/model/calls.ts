@@ -74,13 +74,15 @@ export interface CallWorld {
   readonly nowMs: number;
   /** The open unit's knowledge of a person: a key, or an erasure. */
   readonly keys: ReadonlyMap<string, 'key' | 'erased'>;
+  /** Whether the rights for the whole scope must not change, because another state is about to take its place. */
+  readonly isHeld: boolean;
   /** Returns a fresh provisional id. */
   readonly provisional: () => string;
   /** The real id of each provisional one, once the call is over. */
   readonly real: Map<string, string>;
 }
 
-export function makeCallWorld(parts: Pick<CallWorld, 'state' | 'nowMs' | 'keys'>): CallWorld {
+export function makeCallWorld(parts: Pick<CallWorld, 'state' | 'nowMs' | 'keys' | 'isHeld'>): CallWorld {
   let made = 0;
   return {
     ...parts,
@@ -395,6 +397,7 @@ function performStep(world: CallWorld, frame: Frame, step: Step, said: Said[]): 
       return;
     case 'revoke': {
       const { subject, permission, entity } = step;
+      if (!entity) requireFree(world);
       const untilMs = requireHeld(world, frame, permission, entity);
       const before = liveGrant(state, { principal: subject, permission, entity, nowMs });
       if (before && (before.expiresAt ?? Infinity) > untilMs) refuseBeyond(world, frame, permission, entity);
@@ -567,6 +570,7 @@ function place({ parents }: ScopeState, entity: EntityRef, parent: EntityRef | n
 function grant(world: CallWorld, frame: Frame, step: Extract<Step, { do: 'grant' }>): void {
   const { state, nowMs } = world;
   const { subject, permission, entity, expiresAtMs } = step;
+  if (!entity) requireFree(world);
   const untilMs = requireHeld(world, frame, permission, entity);
   if ((expiresAtMs ?? Infinity) > untilMs) refuseBeyond(world, frame, permission, entity);
   const before = liveGrant(state, { principal: subject, permission, entity, nowMs });
@@ -580,6 +584,10 @@ function grant(world: CallWorld, frame: Frame, step: Extract<Step, { do: 'grant'
     grantedBy: frame.invocation.principal,
     at: nowMs,
   });
+}
+
+export function requireFree({ isHeld }: CallWorld): void {
+  if (isHeld) throw new ModelFailure('unavailable', 'busy');
 }
 
 function requireHeld(world: CallWorld, frame: Frame, permission: string, entity: EntityRef | null): number {

@@ -1,6 +1,6 @@
 /** The model of role assignments. */
 import type { EntityRef } from '@freehold/contracts';
-import { type CallWorld, ModelFailure } from './calls.ts';
+import { type CallWorld, ModelFailure, requireFree } from './calls.ts';
 import { grantsOf, heldUntil, permissionsOfRole, rolesOf } from './permissions.ts';
 
 interface Change {
@@ -35,9 +35,11 @@ export function setRoles(
 }
 
 export function projectRoles(
-  { state }: CallWorld,
+  world: CallWorld,
   { roles }: { readonly roles: Readonly<Record<string, readonly string[]>> },
 ): null {
+  requireFree(world);
+  const { state } = world;
   for (const key of state.roles.keys()) state.roles.delete(key);
   for (const [role, permissions] of Object.entries(roles))
     for (const permission of permissions) state.roles.set(`${role} ${permission}`, { role, permission });
@@ -49,6 +51,7 @@ function apply(
   { principal, by }: Pick<Change, 'principal' | 'by'>,
   { given, taken }: { readonly given: readonly string[]; readonly taken: readonly string[] },
 ): null {
+  requireFree(world);
   const { state, nowMs } = world;
   const keepsNone = given.length === 0 && rolesOf(state, principal).every((role) => taken.includes(role));
   if (by !== 'platform') {

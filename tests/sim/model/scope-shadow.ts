@@ -13,6 +13,7 @@ import {
   whole,
 } from './calls.ts';
 import { comparable, proofOf, READS, requestRecord, requireScope, unknownScope } from './reads.ts';
+import { areCarried, carryRights, presentRights, sortedRights } from './rights.ts';
 import { assignRole, projectRoles, revokeRole, setRoles } from './roles.ts';
 import { requireNothingNew, settle } from './settle.ts';
 import { makeShadow, type Shadow, type ShadowParts } from './shadow.ts';
@@ -82,6 +83,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   const keys = new Map<string, 'key' | 'erased'>();
   const memory: WorkMemory = { firstLane: 0 };
   const erasedPersons = new Set<string>();
+  let isHeld = false;
   // The rows of the vertical's first migration.
   state.accounts.set(BANK, { id: BANK, balance: 0 });
   state.tables.commit();
@@ -157,6 +159,13 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         return always({ more: false });
       case 'freezeKeys':
         return always(null);
+      case 'presentRights':
+        return always(presentRights(state));
+      case 'holdRights': {
+        const { known } = input as { known: Parameters<typeof areCarried>[1] | null };
+        isHeld = known !== null && areCarried(state, known);
+        return always(isHeld);
+      }
       case 'giveUpKeys':
         return always([]);
       case 'redact': {
@@ -187,7 +196,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
     const { outcome } = call;
     if (!outcome) return;
     const what = `${nameOf(unit)}.${call.method} ${textOf(call.input)}`;
-    const world = makeCallWorld({ state, nowMs: now(), keys });
+    const world = makeCallWorld({ state, nowMs: now(), keys, isHeld });
     const mark = state.tables.mark();
     let make: (() => unknown) | null = null;
     let failure: ModelFailure | null = null;
@@ -216,7 +225,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
     if (!outcome.ok) throw judge.fail('outcome', `${what} came to ${summary(outcome)} instead of a success`);
     settle(world, db, judge, what, call.method === 'work');
     const expected = canonicalJson(comparable(make?.() ?? null));
-    const value = call.method === 'work' ? claimsOf(outcome.value) : outcome.value;
+    const value = answerOf(call.method, outcome.value);
     const found = canonicalJson(comparable(value ?? null));
     if (found !== expected)
       judge.fail(
@@ -246,6 +255,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
     difference: differs,
     forget: () => {
       keys.clear();
+      isHeld = false;
       memory.firstLane = 0;
       if (state.accounts.size === 0) state.tables.load(fresh);
     },
@@ -256,7 +266,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         )
         .map((row) => ({ ...row }));
       const row = db.get<{ mark: string | null }>('SELECT latecomers AS mark FROM _spine_scope');
-      return admitted(contents, receipts, row?.mark ?? 'a mark');
+      return admitted(contents, { receipts, mark: row?.mark ?? 'a mark', present: state });
     },
   });
 
@@ -295,12 +305,20 @@ function redact(state: ScopeState, receipt: Receipt): void {
   if (!state.shredded.has(subject)) state.shredded.set(subject, { subject, keyDigest, shreddedAt });
 }
 
-/** Returns an older state as it comes back: without the known erased persons, and with a mark. */
-function admitted(contents: Contents, receipts: readonly Receipt[], mark: string): Contents {
+/** Returns an older state as it comes back: with present rights, without the known erased persons, and with a mark. */
+function admitted(
+  contents: Contents,
+  {
+    receipts,
+    mark,
+    present,
+  }: { readonly receipts: readonly Receipt[]; readonly mark: string; readonly present: ScopeState },
+): Contents {
   const state = makeScopeState();
   state.tables.load(contents);
   const row = state.scope.get('scope');
   if (row) state.scope.set('scope', { ...row, mark });
+  carryRights(state, present);
   for (const receipt of receipts) redact(state, receipt);
   state.tables.commit();
   return state.tables.snapshot();
@@ -347,6 +365,12 @@ function settleRequest(
   const after = { ...before, status: input.status, result, revision: before.revision + 1, settledAt: nowMs };
   state.requests.set(input.id, after);
   return () => requestRecord(after);
+}
+
+/** Returns the part of an answer that the model knows. */
+function answerOf(method: string, value: unknown): unknown {
+  if (method === 'work') return claimsOf(value);
+  return method === 'presentRights' ? sortedRights(value as Parameters<typeof sortedRights>[0]) : value;
 }
 
 /** Returns the answer of a round, with its claims by the ids of their events. */

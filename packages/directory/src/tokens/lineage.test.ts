@@ -49,6 +49,13 @@ describe('revoking a token', () => {
     });
   });
 
+  test('ends the successor that staff made in its place', async () => {
+    const { platform, other } = await open();
+    const successor = await rotate(platform, other);
+    await revoke(platform, other);
+    expect(await working(platform, successor)).toEqual([false]);
+  });
+
   test('ends the successor of another token that it rotated', async () => {
     const { platform, first, other } = await open();
     const stolen = await rotate(platform, other, await shown(platform, first));
