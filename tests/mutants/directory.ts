@@ -404,8 +404,8 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: 'C-11',
     claim: 'The owner seat is not asked for at the bound host name.',
     file: `${src}/owner-seat/operations.ts`,
-    find: 'const origin = hostname === null ? {} : { origin: deps.originOf(hostname) };',
-    replace: 'const origin = {};',
+    find: 'const origin = hostname === null ? {} : { origin: deps.originOf(hostname) };\n  return ask',
+    replace: 'const origin = {};\n  return ask',
     killer: inNode(`${src}/owner-seat/operations.test.ts`, 'the seat is read there'),
   },
   {
