@@ -11,7 +11,7 @@ import { newPlace, type PlatformPlace, startPlatform } from '../support/platform
 import { signIn } from '../support/sign-in.ts';
 import { seeded } from './seeded.ts';
 
-const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? (process.env.FREEHOLD_LONG ? 5 : 3));
 /** The number of concurrent callers of each kind. */
 const WORKERS = 8;
 
