@@ -43,7 +43,7 @@ async function create(): Promise<string> {
     headers: { origin: opened.app },
     json: { name: `Customer ${made}` },
   });
-  expect(answer.status).toBe(200);
+  expect(answer.status).toBe(201);
   return (answer.json() as { id: string }).id;
 }
 

@@ -160,7 +160,7 @@ test('a rewind through the management contract changes the running application, 
   using grace = new Caller();
   await signIn(grace, fresh.app, 'grace');
   const add = async (name: string) =>
-    expect((await grace.ask(`${fresh.app}/api/customers`, { json: { name } })).status).toBe(200);
+    expect((await grace.ask(`${fresh.app}/api/customers`, { json: { name } })).status).toBe(201);
   const names = async () =>
     (await grace.ask(`${fresh.app}/api/customers`))
       .json<{ items: { name: string }[] }>()

@@ -69,7 +69,7 @@ test('it is refused on the very next request, and served on the very next when i
     using noPrincipal = new Caller();
     return (await noPrincipal.ask(`http://${NEIGHBOUR}:${opened.place.port}/api/orders`)).status;
   };
-  expect((await add('Before')).status).toBe(200);
+  expect((await add('Before')).status).toBe(201);
   expect(await signedOut()).toBe(401);
   await become('suspended');
   expectSuspended(await ada.ask(`${opened.app}/api/customers`));

@@ -82,7 +82,7 @@ async function readBack(fill: (dataDirectory: string) => void): Promise<void> {
     const added = await ada.ask(`${app}/api/customers`, {
       json: { name: 'Ms New', phone: '+44 20 7946 0001' },
     });
-    expect(added.status, added.text).toBe(200);
+    expect(added.status, added.text).toBe(201);
 
     expect((await operate('/tenants')).text).toContain('"slug":"beta"');
     expect((await operate('/tenants')).text).toContain('"status":"suspended"');

@@ -102,7 +102,7 @@ describe('after a power cut', () => {
       const json = { name: `Customer ${n}`, phone: `+49 30 ${n}` };
       const headers = { 'idempotency-key': `crowd-${n}` };
       const answer = await ada.ask('/api/customers', { json, headers });
-      return answer.status === 200 ? answer.json<{ id: string }>().id : null;
+      return answer.status === 201 ? answer.json<{ id: string }>().id : null;
     };
     const numbers = Array.from({ length: CROWD }, (_, n) => n);
     let heard = 0;

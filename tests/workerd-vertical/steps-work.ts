@@ -20,7 +20,7 @@ export function workSteps({ world, client, cast }: Stage): StoryStep[] {
         const headers = { 'idempotency-key': 'first-customer' };
         const created = await ada.ask('/api/customers', { json, headers });
         const replayed = await ada.ask('/api/customers', { json, headers });
-        expect([created.status, replayed.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+        expect([created.status, replayed.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
         cast.customer = created.json<{ id: string }>().id;
         const malformed = await ada.ask('/api/customers', { json: { name: '' } });
         expect(malformed.status).toBe(400);
@@ -30,7 +30,7 @@ export function workSteps({ world, client, cast }: Stage): StoryStep[] {
         const order = await ada.ask('/api/orders', {
           json: { customer: cast.customer, site: site.json<{ id: string }>().id, title: 'Fix the boiler' },
         });
-        expect([site.status, order.status]).toEqual([200, 200]);
+        expect([site.status, order.status]).toEqual([201, 201]);
         cast.order = order.json<{ id: string }>().id;
         const path = `/api/orders/${cast.order}`;
         const read = await ada.ask(path);

@@ -87,6 +87,18 @@ describe('a technician over HTTP', () => {
   });
 });
 
+test('a record that is made has an address and a version, which a change can name', async () => {
+  const made = await ada.request('POST', '/api/customers', { name: 'Müller' });
+  const { id } = (await made.json()) as { id: string };
+  const location = made.headers.get('location') ?? '';
+  const etag = made.headers.get('etag') ?? '';
+  expect([made.status, location]).toEqual([201, `/api/customers/${id}`]);
+  const read = await ada.request('GET', location);
+  expect([read.status, read.headers.get('etag')]).toEqual([200, etag]);
+  const changed = await ada.request('PATCH', location, { phone: '1' }, { 'if-match': etag });
+  expect(changed.status).toBe(200);
+});
+
 describe('changing a record that another member may have changed', () => {
   test('D-10: an order carries its version, and a stale one changes nothing', async () => {
     const { id } = await openOrder();

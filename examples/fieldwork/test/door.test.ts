@@ -383,5 +383,5 @@ test('a page of another site can do nothing in a member’s name', async () => {
   await ada.post('/api/customers', { name: 'ours' });
   expect(
     (await ada.request('POST', '/api/customers', { name: 'ours' }, { origin: fixture.pipes.origin })).status,
-  ).toBe(200);
+  ).toBe(201);
 });

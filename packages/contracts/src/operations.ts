@@ -35,7 +35,7 @@ export interface InvokeResult {
   readonly output: unknown;
   /** Null for a read, which is not recorded. */
   readonly invocation: string | null;
-  /** The version of the operation's entity after the call, or null when it declares none (or has no event yet). */
+  /** The version of the record that the call made, or else was about; null where neither is declared, or it has no event. */
   readonly version: string | null;
   /** True when this is the stored answer of an earlier call with the same idempotency key. */
   readonly replayed: boolean;

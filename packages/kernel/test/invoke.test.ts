@@ -254,6 +254,15 @@ test('a failed call leaves its idempotency key free', async () => {
   });
 });
 
+test('a record that is made is answered with its version, also by a replay', async () => {
+  await using shop = await openShop();
+  const pack = () => shop.run(owner, 'box/pack', { label: 'books' }, { idempotencyKey: 'once' });
+  const made = await pack();
+  const { box } = made.output as { box: string };
+  expect(made.version).toBe((await shop.run(owner, 'box/read', { box })).version);
+  expect(await pack()).toEqual({ ...made, replayed: true });
+});
+
 test('a stale If-Match is refused, the present version passes, and a replay wins over both', async () => {
   await using shop = await openShop();
   const { box } = (await shop.run(owner, 'box/pack', { label: 'x' })).output as { box: string };

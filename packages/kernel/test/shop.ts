@@ -29,6 +29,7 @@ export const operations = defineOperations({
     input: z.strictObject({ label: z.string().min(1).max(40) }),
     output: z.strictObject({ box: z.string() }),
     permission: 'box.pack',
+    created: box,
     run: (ctx, { label }) => {
       const id = ctx.newId('box');
       ctx.sql.run('INSERT INTO boxes (id, label, state) VALUES (?, ?, ?)', id, label, 'packed');

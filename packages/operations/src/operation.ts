@@ -40,6 +40,11 @@ export interface OperationDeclaration<
    * event on it) is the operation's ETag.
    */
   readonly entity?: (input: z.output<I>) => EntityRef;
+  /**
+   * The record that the operation made, by its output. Over HTTP the answer is then 201, with the record's version as its
+   * ETag, and `Location` where `<type>/get` has an address of one parameter. Default: it makes none; 200.
+   */
+  readonly created?: (output: z.output<O>) => EntityRef;
   /** Default: `POST /api/op/<name>`. */
   readonly http?: HttpBinding;
   /** True when `run` changes nothing: no invocation is recorded. Default: true exactly for `http.method` GET. */

@@ -547,6 +547,61 @@ describe('D-10 repetition and preconditions', () => {
   });
 });
 
+describe('a record that is made', () => {
+  const byId = z.strictObject({ id: z.string() });
+  const table: OperationTable = {
+    'tool/create': declare({
+      input: z.strictObject({ name: z.string() }),
+      output: z.object({ id: z.string() }),
+      created: ({ id }) => ({ type: 'tool', id }),
+      http: { method: 'POST', path: '/api/tools' },
+    }),
+    'tool/get': declare({
+      input: byId,
+      output: z.object({}),
+      http: { method: 'GET', path: '/api/tools/:id' },
+    }),
+    'note/create': declare({
+      input: z.strictObject({}),
+      output: z.object({ id: z.string() }),
+      created: ({ id }) => ({ type: 'note', id }),
+    }),
+  };
+  const made = () => ({ output: { id: 'a/b' }, version: 'evt_1' });
+
+  test('is answered with 201, its address and its version', async () => {
+    const { app } = sample(made, {}, table);
+    const answer = await app.request('/api/tools', json('POST', { name: 'saw' }));
+    expect([answer.status, answer.headers.get('location'), answer.headers.get('etag')]).toEqual([
+      201,
+      '/api/tools/a%2Fb',
+      '"evt_1"',
+    ]);
+    const above = new Hono().route('/shop', app);
+    const below = await above.request('/shop/api/tools', json('POST', { name: 'saw' }));
+    expect(below.headers.get('location')).toBe('/shop/api/tools/a%2Fb');
+    const document = (await (await app.request('/api/openapi.json')).json()) as {
+      paths: Record<string, Record<string, { responses: Record<string, { headers: object }> }>>;
+    };
+    const { responses = {} } = document.paths['/api/tools']?.post ?? {};
+    expect(Object.keys(responses)).not.toContain('200');
+    expect(Object.keys(responses[201]?.headers ?? {})).toEqual(expect.arrayContaining(['ETag', 'Location']));
+  });
+
+  test('without an address of its own has no Location', async () => {
+    const { app } = sample(made, {}, table);
+    const answer = await app.request('/api/op/note/create', json('POST', {}));
+    expect([answer.status, answer.headers.get('location')]).toEqual([201, null]);
+  });
+
+  test('is not made by an operation that only reads', () => {
+    const { 'tool/get': read } = table;
+    expect(mount({ 'tool/get': { ...read, created: () => ({ type: 'tool', id: '1' }) } as never })).toThrow(
+      /tool\/get .*makes a record but is read-only/,
+    );
+  });
+});
+
 describe('the gate', () => {
   test('a caller who is kept out learns nothing about the input', async () => {
     const app = new Hono();

@@ -23,6 +23,7 @@ export const customerOperations = {
     output: customerOutput,
     permission: 'customer.write',
     http: ADDRESSES['customer/create'],
+    created: ({ id }) => ({ type: 'customer', id }),
     newSubjects: () => 1,
     run: (ctx, input) => {
       const id = ctx.newId(CUSTOMER_PREFIX);

@@ -50,6 +50,7 @@ export const orderOperations = {
     output: orderOutput,
     permission: 'order.create',
     http: ADDRESSES['order/create'],
+    created: ({ id }) => ({ type: 'order', id }),
     subjects: ({ customer }, read) => subjectOfCustomer(read, customer),
     run: (ctx, input) => {
       requireCustomer(ctx.sql, input.customer);

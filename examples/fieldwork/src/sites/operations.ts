@@ -26,6 +26,7 @@ export const siteOperations = {
     output: siteOutput,
     permission: 'site.write',
     http: ADDRESSES['site/create'],
+    created: ({ id }) => ({ type: 'site', id }),
     subjects: ({ customer }, read) => subjectOfCustomer(read, customer),
     run: (ctx, input) => {
       requireCustomer(ctx.sql, input.customer);

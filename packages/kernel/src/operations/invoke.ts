@@ -156,6 +156,7 @@ function perform(
   if (ifMatch !== undefined && !readOnly) requireVersion(invoker, entity, ifMatch);
   look(invoker, invocation, { name, operation, input });
 
+  const call = { name, operation, entity };
   const { output, id } = runFrame(invoker, invocation, {
     name,
     operation,
@@ -169,7 +170,7 @@ function perform(
   const result: InvokeResult = {
     output,
     invocation: readOnly ? null : id,
-    version: entity ? events.version(entity) : null,
+    version: versionAfter(invoker, call, output),
     replayed: false,
   };
   if (keyed) idempotency.store(keyed, result, [...(invocation.subjects ?? [])].sort());
@@ -207,6 +208,19 @@ function entityOf(
   return operation.entity === undefined
     ? undefined
     : requireEntity(attempt(name, operation.entity, input), `operation ${name}, entity()`);
+}
+
+/** The version of the record that a call made, or else of the one that it was about. */
+function versionAfter(
+  { events, requireEntity }: Invoker,
+  { name, operation, entity }: Pick<Call, 'name' | 'operation'> & { readonly entity: EntityRef | undefined },
+  output: unknown,
+): string | null {
+  const about =
+    operation.created === undefined
+      ? entity
+      : requireEntity(attempt(name, operation.created, output), `operation ${name}, created()`);
+  return about === undefined ? null : events.version(about);
 }
 
 function requireVersion({ events }: Invoker, entity: EntityRef | undefined, ifMatch: string): void {

@@ -147,8 +147,8 @@ function operationObject(route: OperationRoute): Part {
     parameters: [...addressParameters(route), ...headerParameters(route)],
     ...(method === 'GET' ? {} : { requestBody: requestBody(route) }),
     responses: {
-      200: {
-        description: 'The output of the operation.',
+      [operation.created === undefined ? 200 : 201]: {
+        description: operation.created === undefined ? 'The output of the operation.' : 'Created.',
         headers,
         content: {
           'application/json': { schema: operation.output },
@@ -196,7 +196,8 @@ function headerParameters({ method, operation }: OperationRoute): Part[] {
 function responseHeaders({ method, operation }: OperationRoute): string[] {
   return [
     'X-Request-Id',
-    ...(operation.entity ? ['ETag'] : []),
+    ...(operation.entity || operation.created ? ['ETag'] : []),
+    ...(operation.created ? ['Location'] : []),
     ...(isReadOnly(operation) ? [] : ['X-Invocation-Id']),
     ...(method === 'GET' ? [] : ['Idempotency-Replayed']),
   ];

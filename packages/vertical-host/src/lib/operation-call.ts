@@ -18,6 +18,7 @@ import {
   requireSameOrigin,
   type TextField,
 } from '@freehold/contracts/http';
+import { fillPath, pathParams } from '@freehold/operations';
 import type { Context, Env } from 'hono';
 import type { OperationRoute } from './operation-routes.ts';
 import { jsonResponse, privateHeaders, readBody } from './request.ts';
@@ -45,7 +46,8 @@ export function operationHandler<E extends Env>(
     const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
     if (isRead && isUnchanged(c.req.header('if-none-match'), result.version))
       return new Response(null, { status: 304, headers });
-    return jsonResponse(c, result.output ?? null, 200, headers);
+    if (route.operation.created === undefined) return jsonResponse(c, result.output ?? null, 200, headers);
+    return jsonResponse(c, result.output, 201, { ...headers, ...locationOf(c, route, result.output) });
   };
 }
 
@@ -97,6 +99,16 @@ function versionOf(ifMatch: IfMatch | undefined): string | undefined {
     throw new PlatformError('precondition_failed', 'The entity tag of If-Match is not the present version.');
   if (others.length > 0) throw malformedHeader('If-Match', 'must name one version');
   return version;
+}
+
+/** `Location` of the record that a call made, below the prefix that the request came to. */
+function locationOf(c: Context, { operation, path, recordPath }: OperationRoute, output: unknown) {
+  const record = operation.created?.(output);
+  const address = record && recordPath(record.type);
+  if (!record || !address) return {};
+  const above = new URL(c.req.url).pathname.split('/').slice(0, 1 - path.split('/').length);
+  const [parameter = ''] = pathParams(address);
+  return { location: `${above.join('/')}${fillPath(address, { [parameter]: record.id }).address}` };
 }
 
 function resultHeaders(c: Context, result: InvokeResult): Record<string, string> {

@@ -18,6 +18,8 @@ export interface OperationRoute {
   /** The input fields that its path names. */
   readonly inPath: readonly string[];
   readonly input: InputShape;
+  /** The path of the record that it makes, by the record's type: `/orders/:id`. Null where it makes none that has one. */
+  readonly recordPath: (type: string) => string | null;
 }
 
 /**
@@ -25,16 +27,20 @@ export interface OperationRoute {
  * @throws Error, naming the operation, for a declaration that cannot be mounted.
  */
 export function operationRoutes(operations: OperationTable): OperationRoute[] {
+  const recordPath = (type: string): string | null => {
+    const { http } = operations[`${type}/get`] ?? {};
+    return http?.method === 'GET' && pathParams(http.path).length === 1 ? http.path : null;
+  };
   return Object.entries(operations).map(([name, operation]) => {
     try {
-      return operationRoute(name, operation);
+      return { ...operationRoute(name, operation), recordPath };
     } catch (cause) {
       throw new Error(`The operation ${name} cannot be mounted: ${messageOf(cause)}`, { cause });
     }
   });
 }
 
-function operationRoute(name: string, operation: OperationDeclaration): OperationRoute {
+function operationRoute(name: string, operation: OperationDeclaration): Omit<OperationRoute, 'recordPath'> {
   const { method, path } = httpBinding(name, operation);
   const inPath = pathParams(path);
   if (path === '/internal' || path.startsWith('/internal/')) {
@@ -43,6 +49,7 @@ function operationRoute(name: string, operation: OperationDeclaration): Operatio
   // GETs are not protected against other sites, because a GET is assumed to change nothing.
   if (method === 'GET' && !isReadOnly(operation))
     throw new Error('it is reached by GET but is not read-only');
+  if (operation.created && isReadOnly(operation)) throw new Error('it makes a record but is read-only');
   const input = inputShape(operation.input);
   assertFieldsFit(method, inPath, input);
   return { name, operation, method, path, inPath, input };
