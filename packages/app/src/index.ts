@@ -23,6 +23,7 @@ export type {
 export type { GovernedModel } from './declaration/model.ts';
 export { type AuthenticatedPrincipal, signedIn, unauthenticated } from './declaration/seam.ts';
 export { TEAM_PERMISSIONS } from './declaration/supplied.ts';
+export * from './kit.ts';
 export { makeApp, type RunningApp } from './make-app.ts';
 export { modelOperations } from './model-accounting/operations.ts';
 export { MODEL_TABLES } from './model-accounting/store.ts';

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
+import type { PackageSource } from './plan-project.ts';
 
 /** The prefix of our own packages. */
 const SCOPE = '@freehold/';
@@ -12,17 +13,13 @@ const packageJson = z.object({
   devDependencies: z.record(z.string(), z.string()).default({}),
 });
 
-export interface Checkout {
+/**
+ * A checkout as a source of packages. A library is the copy that the checkout uses, because classes of two copies are not
+ * the same; a tool is the version that it uses.
+ */
+export interface Checkout extends PackageSource {
   /** The absolute path, without symbolic links. */
   readonly root: string;
-  /**
-   * Returns the entry of a library in a linked project's package.json. It must be the copy that the checkout uses:
-   * classes of two copies are not the same.
-   * @throws PlatformError when the checkout has none.
-   */
-  readonly dependency: (name: string) => string;
-  /** Returns the entry of a tool: the version that the checkout uses, or our own tool from the checkout. */
-  readonly tool: (name: string) => string;
 }
 
 /** @throws PlatformError `validation_failed` when there is no checkout at this path, or it is not installed. */

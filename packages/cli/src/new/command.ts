@@ -3,11 +3,12 @@
  * A-04).
  */
 import { relative, resolve } from 'node:path';
-import { slug } from '@freehold/contracts';
+import { PlatformError, slug } from '@freehold/contracts';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
 import { readCheckout } from './checkout.ts';
-import { planProject } from './plan-project.ts';
+import { planProject, TEMPLATE_NAMES, templateVersions } from './plan-project.ts';
+import { readTarballs } from './tarballs.ts';
 import { writeProject } from './write-project.ts';
 
 /** The length is checked first: the message of the slug does not mention it. */
@@ -26,17 +27,19 @@ export const newCommand = command({
   path: ['new'],
   summary: 'Make a new vertical',
   description: [
-    'Makes a directory with a vertical: a manifest, one small feature with its table and operations, a development',
-    'server and tests. Everything under /api answers 401 until its authenticatedPrincipal is wired, for which the',
-    'lines are there. A directory that holds something is refused, and a failure leaves nothing behind.',
+    'Makes a directory with a vertical: its declaration, one small feature with its table and operations, and a test.',
+    'Everything under /api answers 401 until people may sign in: the 401 names the line to change. A directory that',
+    'holds something is refused, and a failure leaves nothing behind.',
     '',
-    'The packages of Freehold are not published yet: --link makes the project use those of a checkout.',
+    'The packages of Freehold are not published yet: --packages takes them from a folder of tarballs, which npm run',
+    'pack makes in a checkout; --link takes them from the checkout itself.',
   ].join('\n'),
   examples: [
     {
-      line: 'freehold new acme-notes --link ~/freehold',
-      does: 'in ./acme-notes, with the packages of a checkout',
+      line: 'freehold new acme-notes --packages ~/freehold/dist/packages',
+      does: 'in ./acme-notes, with packages from tarballs',
     },
+    { line: 'freehold new acme-notes --template react', does: 'with a page of its own, made with React' },
     { line: 'freehold new acme-notes --title "Notes of Acme" --directory notes', does: 'in ./notes' },
     { line: 'freehold new acme-notes --json', does: 'for a program that reads the answer' },
   ],
@@ -44,21 +47,38 @@ export const newCommand = command({
   options: {
     directory: { summary: 'Where to make it; the default is ./<name>', placeholder: 'dir' },
     title: { summary: 'What people call it; the default is made of the name', placeholder: 'text' },
+    template: {
+      summary: `What to begin with: ${TEMPLATE_NAMES.join(', ')}; the default is empty`,
+      placeholder: 'name',
+    },
+    packages: { summary: 'A folder with the tarballs of Freehold', placeholder: 'folder' },
     link: { summary: 'A checkout of Freehold in which npm ci was run', placeholder: 'checkout' },
   },
-  input: z.strictObject({ name, directory: path, title: title.optional(), link: path }),
+  input: z.strictObject({
+    name,
+    directory: path,
+    title: title.optional(),
+    template: z.enum(TEMPLATE_NAMES).default('empty'),
+    packages: path,
+    link: path,
+  }),
   run: (input, { cwd }) => {
-    const { name: chosen, title: called = titleOf(chosen) } = input;
+    const { name: chosen, title: called = titleOf(chosen), template } = input;
+    if (input.link !== undefined && input.packages !== undefined)
+      throw new PlatformError('validation_failed', '--packages cannot be used: --link is given, too.');
     const checkout = input.link === undefined ? null : readCheckout(resolve(cwd, input.link));
+    const tarballs =
+      input.packages === undefined ? null : readTarballs(resolve(cwd, input.packages), templateVersions());
+    const source = checkout ?? tarballs;
     const directory = resolve(cwd, input.directory ?? chosen);
-    const files = planProject({ name: chosen, title: called, checkout });
+    const files = planProject({ name: chosen, title: called, template, source });
     writeProject(directory, files);
 
     const shown = relative(cwd, directory) || '.';
-    const next = [...(shown === '.' ? [] : [`cd ${quoted(shown)}`]), 'npm install', 'npm test', 'npm start'];
+    const next = [...(shown === '.' ? [] : [`cd ${quoted(shown)}`]), 'npm install', 'npm run dev'];
     const notes = [
-      'Everything under /api answers 401 until you let people in: README.md says how.',
-      ...(checkout === null ? [UNPUBLISHED] : []),
+      'Everything under /api answers 401 until you let people in: src/app.ts says how.',
+      ...(source === null ? [UNPUBLISHED] : []),
     ];
     return {
       value: {
@@ -83,7 +103,7 @@ export const newCommand = command({
 });
 
 const UNPUBLISHED =
-  'The packages of Freehold are not published yet, so npm install will not find them: make the project with --link.';
+  'The packages of Freehold are not published yet, so npm install will not find them: make the project with --packages.';
 
 /** `acme-notes` → `Acme Notes`. */
 function titleOf(name: string): string {

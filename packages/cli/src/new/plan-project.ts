@@ -4,12 +4,15 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
-import type { Checkout } from './checkout.ts';
 
-/** The template is a working project of this name and title. Both words are replaced wherever they stand. */
-const TEMPLATE = fileURLToPath(new URL('../../template', import.meta.url));
+/** The templates are working projects of this name and title. Both words are replaced wherever they stand. */
+const TEMPLATES = fileURLToPath(new URL('../../template', import.meta.url));
 const TEMPLATE_NAME = 'acme-notes';
 const TEMPLATE_TITLE = 'Acme Notes';
+
+/** `empty` is a feature without pages of its own; the others lie over it: their files replace its files. */
+export const TEMPLATE_NAMES = ['empty', 'react'] as const;
+export type TemplateName = (typeof TEMPLATE_NAMES)[number];
 
 /** npm would obey a file of this name in a package, so the template has another. */
 const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
@@ -23,39 +26,78 @@ const packageJson = z.object({
   optionalDependencies: dependencies,
 });
 
+/** The place where npm finds the packages of Freehold: a checkout, or a folder of tarballs. */
+export interface PackageSource {
+  /** Returns the entry of a library in the project's package.json. */
+  readonly dependency: (name: string) => string;
+  /** Returns the entry of a tool. */
+  readonly tool: (name: string) => string;
+  /** The packages that others depend on, and that are not taken from a registry either. */
+  readonly overrides?: Readonly<Record<string, string>>;
+}
+
 export interface Project {
   readonly name: string;
   readonly title: string;
+  readonly template: TemplateName;
   /** Null for the published packages. */
-  readonly checkout: Checkout | null;
+  readonly source: PackageSource | null;
 }
 
 /**
  * Returns the files of a project by path, with `/`.
- * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and the errors of the
- * checkout.
+ * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and the errors of the source.
  */
 export function planProject(project: Project): ReadonlyMap<string, string> {
+  const layers = project.template === 'empty' ? ['empty'] : ['empty', project.template];
+  const texts = new Map<string, string>();
+  for (const layer of layers)
+    for (const file of filesOf(layer)) {
+      const text = readFileSync(join(TEMPLATES, layer, file), 'utf8');
+      const below = texts.get(file);
+      texts.set(file, file === 'package.json' && below !== undefined ? mergedJson(below, text) : text);
+    }
   return new Map(
-    templateFiles().map((file) => {
-      const text = readFileSync(join(TEMPLATE, file), 'utf8');
+    [...texts].sort().map(([file, text]) => {
       const own = file === 'package.json' ? planPackageJson(text, project) : substitute(file, text, project);
       return [RENAMED[file] ?? file, own];
     }),
   );
 }
 
-function templateFiles(prefix = ''): string[] {
-  return readdirSync(join(TEMPLATE, prefix), { withFileTypes: true })
+function filesOf(layer: string, prefix = ''): string[] {
+  return readdirSync(join(TEMPLATES, layer, prefix), { withFileTypes: true })
     .filter(({ name }) => name !== 'node_modules' && !name.startsWith('.'))
     .flatMap((entry) => {
       const path = `${prefix}${entry.name}`;
-      return entry.isDirectory() ? templateFiles(`${path}/`) : [path];
-    })
-    .sort();
+      return entry.isDirectory() ? filesOf(layer, `${path}/`) : [path];
+    });
 }
 
-function planPackageJson(text: string, { name, title, checkout }: Project): string {
+/** The fields of one package.json over those of another; tables are merged by key. */
+function mergedJson(below: string, above: string): string {
+  const merged: Record<string, unknown> = JSON.parse(below);
+  for (const [field, value] of Object.entries(JSON.parse(above) as Record<string, unknown>)) {
+    const known = merged[field];
+    const isTable = typeof known === 'object' && typeof value === 'object';
+    merged[field] = isTable ? { ...known, ...value } : value;
+  }
+  return JSON.stringify(merged);
+}
+
+/** The versions of the libraries and tools of other projects in the templates, by name. */
+export function templateVersions(): Readonly<Record<string, string>> {
+  return Object.assign(
+    {},
+    ...TEMPLATE_NAMES.flatMap((name) => {
+      const text = readFileSync(join(TEMPLATES, name, 'package.json'), 'utf8');
+      const { dependencies = {}, devDependencies = {} } = JSON.parse(text);
+      return [dependencies, devDependencies];
+    }),
+  );
+}
+
+function planPackageJson(text: string, { name, title, source }: Project): string {
   const whole: Record<string, unknown> = JSON.parse(text);
   const template = packageJson.parse(whole);
   const { dependencies, devDependencies, optionalDependencies } = template;
@@ -70,11 +112,12 @@ function planPackageJson(text: string, { name, title, checkout }: Project): stri
     ...whole,
     name,
     description: template.description.replace(TEMPLATE_TITLE, () => title),
-    ...(checkout === null
+    ...(source === null
       ? {}
       : {
-          dependencies: mapKeys(dependencies, checkout.dependency),
-          devDependencies: mapKeys(devDependencies, checkout.tool),
+          dependencies: mapKeys(dependencies, source.dependency),
+          devDependencies: mapKeys(devDependencies, source.tool),
+          ...(source.overrides && { overrides: source.overrides }),
         }),
   };
   return `${JSON.stringify(own, null, 2)}\n`;
@@ -96,7 +139,8 @@ function substitute(file: string, text: string, { name, title }: Project): strin
 
 /** Escapes a title for its file: in TypeScript it stands in single quotes. */
 function escapeFor(file: string, title: string): string {
-  if (extname(file) === '.ts') return title.replace(/['\\]/g, '\\$&');
+  if (['.ts', '.tsx'].includes(extname(file))) return title.replace(/['\\]/g, '\\$&');
+  if (extname(file) === '.html') return title.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   if (extname(file) === '.md') return title.replace(/[\\`*_[\]<>#&|]/g, '\\$&');
   return title;
 }

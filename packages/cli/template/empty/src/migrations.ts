@@ -1,5 +1,5 @@
 /** The tables, version by version. Never edit a version that has run: add the next one. */
-import type { Migration } from '@freehold/store';
+import type { Migration } from '@freehold/app';
 
 export const migrations: readonly Migration[] = [
   {

@@ -1,0 +1,26 @@
+/** The words of a declaration, so that an application imports one package: operations, their schemas and their errors. */
+export {
+  cutPage,
+  decodeCursor,
+  type EntityRef,
+  type EventRecord,
+  fromTimestamp,
+  idSchema,
+  type Page,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  principalId,
+  timestamp,
+  toTimestamp,
+  type VerticalManifest,
+} from '@freehold/contracts';
+export {
+  defineOperations,
+  type Executor,
+  type OperationContext,
+  operation,
+  type Schedule,
+  type Subscription,
+} from '@freehold/kernel';
+export type { Migration, SqlDatabase } from '@freehold/store';

@@ -1,0 +1,5 @@
+/** Builds the page into `web/dist`, from where the application serves it. */
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+export default defineConfig({ plugins: [react()], build: { outDir: 'dist', emptyOutDir: true } });
