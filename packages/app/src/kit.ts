@@ -6,6 +6,8 @@ export {
   type EventRecord,
   fromTimestamp,
   idSchema,
+  lineOfText,
+  noteText,
   type Page,
   PlatformError,
   pageOf,

@@ -4,6 +4,7 @@ import {
   decodeCursor,
   defineOperations,
   idSchema,
+  noteText,
   operation,
   PlatformError,
   pageOf,
@@ -48,7 +49,7 @@ export const noteOperations = defineOperations({
 
   'note/create': operation({
     summary: 'Write a note',
-    input: z.strictObject({ text: z.string().trim().min(1, 'must not be empty').max(2_000) }),
+    input: z.strictObject({ text: noteText(2_000) }),
     output: note,
     permission: 'note.write',
     http: { method: 'POST', path: '/api/notes' },
@@ -97,5 +98,6 @@ function load(sql: SqlDatabase, id: string): z.infer<typeof note> {
 }
 
 function present({ createdAt, completedAt, ...row }: Row): z.infer<typeof note> {
-  return { ...row, createdAt: toTimestamp(createdAt), completedAt: completedAt && toTimestamp(completedAt) };
+  const completed = completedAt === null ? null : toTimestamp(completedAt);
+  return { ...row, createdAt: toTimestamp(createdAt), completedAt: completed };
 }
