@@ -7,7 +7,7 @@ import { controlPlaneApp } from '@freehold/control-plane';
 import type { Actor } from '@freehold/directory';
 import { managementOpenApi, mountOperations } from '@freehold/vertical-host';
 import { Hono } from 'hono';
-import { operations } from '../../examples/fieldwork/src/vertical/operations.ts';
+import { fieldwork as app } from '../../examples/fieldwork/src/app.ts';
 import { commands } from '../../packages/cli/src/commands.ts';
 
 /** Section → its lines, sorted. */
@@ -33,7 +33,7 @@ export async function readSurface(): Promise<Surface> {
     origin: () => ORIGIN,
   });
   const fieldwork = new Hono();
-  mountOperations(fieldwork, operations, () => ({
+  mountOperations(fieldwork, app.operations, () => ({
     invoke: () => Promise.reject(new Error('the surface is read, and no operation is called')),
   }));
   return {
