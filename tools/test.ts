@@ -77,10 +77,14 @@ try {
   process.env.CHROMIUM = requireChromium();
   process.env.NODE_COMPILE_CACHE = join(scratch, 'compiled');
   await step({ name: 'web build', command: ['npm', 'run', '--silent', 'build'] });
+  const packages = join(scratch, 'packages');
+  process.env.FREEHOLD_PACKAGES = packages;
   // The longest suite has a lane of its own. Browsers and whole processes wait a lot, so three lanes fill two cores.
   await Promise.all([
     suite('node', '--project', 'node'),
-    suite('e2e', '--project', 'e2e'),
+    step({ name: 'packages', command: ['node', 'tools/pack/main.ts', '--into', packages] }).then(() =>
+      suite('e2e', '--project', 'e2e'),
+    ),
     step({ name: 'check', command: ['node', 'tools/check.ts'] })
       .then(() => suite('workerd', '--project', 'workerd*'))
       .then(() => suite('crash', '--project', 'crash'))

@@ -1,9 +1,10 @@
 /** Follows the guide with a project, terminals and a browser, and compares each result with the text. */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { continueAs, DESKTOP, see, type Visitor, visit } from '../support/browser.ts';
 import { applyDiff } from '../support/docs-examples.ts';
+import { installWithoutNetwork } from '../support/packages.ts';
 import { filledIn, linesPattern, requireJson, requireLines } from './expectations.ts';
 import type { FileStep, OpenStep, RunStep, SeeStep, Step } from './read-guide.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
@@ -11,6 +12,8 @@ import { openTerminal, type Terminal } from './terminal.ts';
 export interface ReaderOptions {
   /** The checkout, where the guide begins. */
   readonly checkout: string;
+  /** The tarballs that `npm run pack` made; the guide calls their folder `dist/packages`. */
+  readonly packages: string;
   /** The directory of the project; the guide calls it `../lost-and-found`. */
   readonly project: string;
   readonly browser: Browser;
@@ -36,7 +39,7 @@ const APPLICATION = 'npm start';
 const LOOKING = /^npx --no-install node src\/(?:desk\.ts (?:shelf|slip)|operator\.ts)\b/;
 const LOOKS_MAX = 10;
 
-export function makeReader({ checkout, project, browser, env }: ReaderOptions): Reader {
+export function makeReader({ checkout, packages, project, browser, env }: ReaderOptions): Reader {
   let cwd = checkout;
   let last: Terminal | undefined;
   /** The last page, when it was opened after the last command. */
@@ -67,6 +70,8 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
       cwd = project;
       return;
     }
+    // They are there.
+    if (line === 'npm run pack') return;
     if (line.startsWith('npm install')) return install(line);
     if (SERVERS.has(line)) return serve(line);
     last = openTerminal({ line, cheaper: cheaper(line), cwd, env });
@@ -80,11 +85,14 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
 
   /** Returns the command with the former value in place of its `…`. */
   const complete = (command: string): string =>
-    command.replaceAll('../lost-and-found', project).replaceAll(/[^\s'"]*…[^\s'"]*/g, (shown) => {
-      const found = commands.map((terminal) => filledIn(shown, terminal.output())).find(Boolean);
-      if (found === undefined) throw new Error(`nothing was shown that is like ${shown}`);
-      return found;
-    });
+    command
+      .replaceAll('../lost-and-found', project)
+      .replaceAll('dist/packages', packages)
+      .replaceAll(/[^\s'"]*…[^\s'"]*/g, (shown) => {
+        const found = commands.map((terminal) => filledIn(shown, terminal.output())).find(Boolean);
+        if (found === undefined) throw new Error(`nothing was shown that is like ${shown}`);
+        return found;
+      });
 
   /**
    * The types are checked by one checker, which takes half the CPU time of the usual four; the test files share their
@@ -101,10 +109,10 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
     return line;
   };
 
-  /** Does the work of `npm install` without a network: the checkout has all packages of the project. */
+  /** Does the work of `npm install` without a network: the checkout has all other packages of the project. */
   const install = (line: string): void => {
     const modules = join(project, 'node_modules');
-    if (!existsSync(modules)) symlinkSync(join(checkout, 'node_modules'), modules);
+    if (!existsSync(modules)) installWithoutNetwork(project, packages);
     const [, name, version] = /^npm install --save-dev (\S+)@(\S+)$/.exec(line) ?? [];
     if (name === undefined) return;
     const there = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as {

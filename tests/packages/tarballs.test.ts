@@ -4,15 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { importEntries, packInto, unpacked, unpackInto, workspaces } from './packages.ts';
+import { importEntries, packagesFolder, unpacked, unpackInto, workspaces } from '../support/packages.ts';
 
 let home: string;
 let project: string;
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'freehold-packages-'));
   project = join(home, 'project');
-  packInto(join(home, 'packages'));
-  unpackInto(project, join(home, 'packages'));
+  unpackInto(project, packagesFolder(home));
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 

@@ -13,6 +13,7 @@ import { type ModelServer, startModelServer } from '../guide/model-server.ts';
 import { readGuide } from '../guide/read-guide.ts';
 import { makeReader, type Reader } from '../guide/reader.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { packagesFolder } from '../support/packages.ts';
 import { freePorts } from '../support/platform.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -40,7 +41,7 @@ beforeAll(async () => {
   ]);
   browser = await launchBrowser();
   const env = { PORT: String(application), ISSUER_PORT: String(issuer) };
-  reader = makeReader({ checkout: root, project, browser, env });
+  reader = makeReader({ checkout: root, packages: packagesFolder(home), project, browser, env });
 });
 afterAll(async () => {
   await reader?.[Symbol.asyncDispose]();

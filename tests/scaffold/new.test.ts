@@ -1,11 +1,12 @@
 /** `freehold new` as a builder uses it: the real program, the new project, and the project's own README. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Problem } from '@freehold/contracts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
+import { installWithoutNetwork, packagesFolder } from '../support/packages.ts';
 import { newPlace } from '../support/platform.ts';
 import { signIn } from '../support/sign-in.ts';
 import { type Ended, type Running, runProgram, startProgram } from './processes.ts';
@@ -17,13 +18,22 @@ const ISSUER_IN_PAPERS = 'http://localhost:8788';
 
 let home: string;
 let project: string;
+let packages: string;
 let made: Ended;
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'freehold-new-'));
   project = join(home, 'paper-trail');
-  made = await freehold('new', 'paper-trail', '--title', "Bob's Paper Trail", '--link', root, '--json');
-  // Does the work of `npm install` without a network: the checkout has all packages of the project.
-  symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'));
+  packages = packagesFolder(home);
+  made = await freehold(
+    'new',
+    'paper-trail',
+    '--title',
+    "Bob's Paper Trail",
+    '--packages',
+    packages,
+    '--json',
+  );
+  installWithoutNetwork(project, packages);
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -74,7 +84,7 @@ test('the answer names every file, and the next steps', () => {
     name: 'paper-trail',
     title: "Bob's Paper Trail",
     directory: project,
-    link: root,
+    packages,
     next: ['cd paper-trail', 'npm install', 'npm test', 'npm start'],
   });
   const there = readdirSync(project, { recursive: true, withFileTypes: true })
@@ -214,7 +224,7 @@ describe('a project that cannot be made is refused in one sentence, and nothing 
     [2, ['new', 'p'.repeat(64)], /^<name> cannot be used: it must have at most 63 characters\.$/],
     [2, ['new', 'hono'], /^<name> cannot be used: the project itself depends on the package hono\.$/],
     [2, ['new', 'paper', '--title', 'two\nlines'], /^--title cannot be used: it must be one line of text\.$/],
-    [2, ['new', 'paper', '--link', '.'], /^--link cannot be used: .* is not a checkout of Freehold\.$/],
+    [2, ['new', 'paper', '--packages', '.'], /^--packages cannot be used: .* has no packages of Freehold\.$/],
     [5, ['new', 'paper-trail'], /^There is something at .*paper-trail already/],
     [
       1,
@@ -238,7 +248,7 @@ describe('a project that cannot be made is refused in one sentence, and nothing 
   });
 });
 
-test('without a checkout the answer says that the packages are not published yet', async () => {
+test('without a folder of packages the answer says that the packages are not published yet', async () => {
   const ended = await freehold('new', 'plain', '--directory', 'some/where');
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(ended.stdout).toMatch(/^Made Plain in some\/where \(\d+ files\)\.\n/);

@@ -28,7 +28,7 @@ const PATIENCE_MS = 120_000;
 let home: string;
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'freehold-docs-'));
-  const project = { name: 'acme-notes', title: 'Acme Notes', template: 'empty' as const, source: null };
+  const project = { name: 'acme-notes', title: 'Acme Notes', template: 'empty' as const, tarballs: null };
   const template = new Map([...planProject(project)].map(([path, text]) => [`acme-notes/${path}`, text]));
   writeFiles(join(home, 'first'), assemble(beforeChanges(blocks), template));
   writeFiles(join(home, 'whole'), assemble(blocks, template));

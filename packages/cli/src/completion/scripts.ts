@@ -69,7 +69,7 @@ function valuesOf({ options, arguments: args }: Command): [option: string, value
 
 /** The form in which a free value names a file: alone, after `@`, or not at all. */
 function fileFormOf({ placeholder = '', values }: Option): '@' | 'file' | null {
-  if (values || !/file|dir|checkout/.test(placeholder)) return null;
+  if (values || !/file|dir/.test(placeholder)) return null;
   return placeholder.includes('@file') ? '@' : 'file';
 }
 

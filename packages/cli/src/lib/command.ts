@@ -32,7 +32,7 @@ export interface Option {
    * Default: `value`.
    */
   readonly kind?: 'value' | 'list' | 'flag' | 'choice';
-  /** The name of the value in help; completion offers files for one that says `file`, `dir` or `checkout`. */
+  /** The name of the value in help; completion offers files for one that says `file` or `dir`. */
   readonly placeholder?: string;
   /** The known values, for help and completion. The command's schema judges. */
   readonly values?: readonly string[];

@@ -3,11 +3,10 @@
  * A-04).
  */
 import { relative, resolve } from 'node:path';
-import { PlatformError, slug } from '@freehold/contracts';
+import { slug } from '@freehold/contracts';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
-import { readCheckout } from './checkout.ts';
-import { planProject, TEMPLATE_NAMES, templateVersions } from './plan-project.ts';
+import { planProject, TEMPLATE_NAMES } from './plan-project.ts';
 import { readTarballs } from './tarballs.ts';
 import { writeProject } from './write-project.ts';
 
@@ -31,8 +30,7 @@ export const newCommand = command({
     'Everything under /api answers 401 until people may sign in: the 401 names the line to change. A directory that',
     'holds something is refused, and a failure leaves nothing behind.',
     '',
-    'The packages of Freehold are not published yet: --packages takes them from a folder of tarballs, which npm run',
-    'pack makes in a checkout; --link takes them from the checkout itself.',
+    'The packages of Freehold are not published yet: --packages makes the project install them from a folder.',
   ].join('\n'),
   examples: [
     {
@@ -51,8 +49,10 @@ export const newCommand = command({
       summary: `What to begin with: ${TEMPLATE_NAMES.join(', ')}; the default is empty`,
       placeholder: 'name',
     },
-    packages: { summary: 'A folder with the tarballs of Freehold', placeholder: 'folder' },
-    link: { summary: 'A checkout of Freehold in which npm ci was run', placeholder: 'checkout' },
+    packages: {
+      summary: 'The folder of tarballs that `npm run pack` makes in a checkout',
+      placeholder: 'dir',
+    },
   },
   input: z.strictObject({
     name,
@@ -60,32 +60,26 @@ export const newCommand = command({
     title: title.optional(),
     template: z.enum(TEMPLATE_NAMES).default('empty'),
     packages: path,
-    link: path,
   }),
   run: (input, { cwd }) => {
     const { name: chosen, title: called = titleOf(chosen), template } = input;
-    if (input.link !== undefined && input.packages !== undefined)
-      throw new PlatformError('validation_failed', '--packages cannot be used: --link is given, too.');
-    const checkout = input.link === undefined ? null : readCheckout(resolve(cwd, input.link));
-    const tarballs =
-      input.packages === undefined ? null : readTarballs(resolve(cwd, input.packages), templateVersions());
-    const source = checkout ?? tarballs;
+    const tarballs = input.packages === undefined ? null : readTarballs(resolve(cwd, input.packages));
     const directory = resolve(cwd, input.directory ?? chosen);
-    const files = planProject({ name: chosen, title: called, template, source });
+    const files = planProject({ name: chosen, title: called, template, tarballs });
     writeProject(directory, files);
 
     const shown = relative(cwd, directory) || '.';
     const next = [...(shown === '.' ? [] : [`cd ${quoted(shown)}`]), 'npm install', 'npm run dev'];
     const notes = [
       'Everything under /api answers 401 until you let people in: src/app.ts says how.',
-      ...(source === null ? [UNPUBLISHED] : []),
+      ...(tarballs === null ? [UNPUBLISHED] : []),
     ];
     return {
       value: {
         name: chosen,
         title: called,
         directory,
-        link: checkout?.root ?? null,
+        packages: tarballs?.folder ?? null,
         files: [...files.keys()],
         next,
         notes,

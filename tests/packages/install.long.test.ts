@@ -1,0 +1,92 @@
+/** Follows docs/packages.md with npm and its registry, in a folder without this repository. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Ended, runProgram, startProgram } from '../scaffold/processes.ts';
+import { readBlocks } from '../support/docs-examples.ts';
+import { ENTRIES, importEntries, packInto, root } from '../support/packages.ts';
+
+const BUILDING_MS = 300_000;
+
+let home: string;
+/** npm's own cache, so that a second run fetches nothing. */
+let cache: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'freehold-install-'));
+  cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim();
+  packInto(join(home, 'packages'), '--check');
+}, BUILDING_MS);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const [commands = '', denial = ''] = readBlocks(readFileSync(join(root, 'docs/packages.md'), 'utf8'))
+  .filter(({ language }) => language === 'sh')
+  .map(({ text }) => text);
+
+/** The path of a person who has not got this repository: programs of `npm` and `npx` come from elsewhere. */
+const elsewhere = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((directory) => !directory.includes('node_modules'))
+  .join(delimiter);
+
+describe.each([
+  ['the Node.js of this machine', elsewhere],
+  ['Node.js 26', `${dirname(process.execPath)}${delimiter}${elsewhere}`],
+])('with npm on %s', (name, path) => {
+  const start = () => join(home, name.replaceAll(/\W/g, '-'));
+  const project = () => join(start(), 'paper-trail');
+  const env = () => ({ PATH: path, npm_config_cache: cache, npm_config_prefer_offline: 'true' });
+  const shell = (line: string, cwd: string): Promise<Ended> =>
+    runProgram({ line: ['sh', '-c', line], cwd, env: env() });
+
+  test('the page leads from an empty folder to a project that passes its tests', {
+    timeout: BUILDING_MS,
+  }, async () => {
+    mkdirSync(start());
+    cpSync(join(home, 'packages'), join(start(), 'packages'), { recursive: true });
+    let cwd = start();
+    for (const line of commands.trim().split('\n')) {
+      if (line === 'npm start') continue;
+      if (line.startsWith('cd ')) cwd = join(cwd, line.slice('cd '.length));
+      else expect(await shell(line, cwd), line).toMatchObject({ code: 0 });
+    }
+    expect(cwd).toBe(project());
+    expect(commands).toMatch(/\nnpm start\n$/);
+  });
+
+  test('starts it, on Node.js 26', async () => {
+    expect((await shell('npx --no-install node --version', project())).stdout).toMatch(/^v26\./);
+    const ready = /^ready: .* at (http:\S+)$/m;
+    await using running = await startProgram({
+      line: ['npm', 'start'],
+      cwd: project(),
+      env: { ...env(), PORT: '0' },
+      ready,
+    });
+    expect((await fetch(`${running.said[1]}/api/notes`)).status).toBe(401);
+  });
+
+  test('imports every entry, whose declarations are without an error', async () => {
+    const node = join(start(), 'node_modules/.bin/node');
+    expect(importEntries(start(), node)).toEqual([]);
+    const types = `${ENTRIES.filter((entry) => !entry.endsWith('.json'))
+      .map((entry, index) => `import * as entry${index} from '${entry}';\nvoid entry${index};`)
+      .join('\n')}\n`;
+    writeFileSync(join(start(), 'entries.mts'), types);
+    const tsc = join(project(), 'node_modules/.bin/tsc');
+    const flags = '--noEmit --strict --skipLibCheck false --module nodenext --target esnext --types node';
+    expect(
+      await shell(`${tsc} ${flags} --typeRoots paper-trail/node_modules/@types entries.mts`, start()),
+    ).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+
+  test('needs no install script', async () => {
+    expect((await shell(denial, project())).code).toBe(0);
+    expect(await shell('npm ci --ignore-scripts && npm test', project())).toMatchObject({ code: 0 });
+  });
+});
