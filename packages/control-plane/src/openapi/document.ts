@@ -41,7 +41,7 @@ import { itemAddressOf } from '../http/serve.ts';
 import { EVENT_STREAM } from '../http/streams.ts';
 import { counted, RATE_LIMIT_HEADERS, withLimits } from './limits.ts';
 import { oauthPaths } from './oauth-paths.ts';
-import { PATH_PARAMETERS, TAG_DESCRIPTIONS } from './parts.ts';
+import { PATH_PARAMETERS, SERVICE_HEADERS, TAG_DESCRIPTIONS } from './parts.ts';
 import { connectPaths, PLATFORM_SECRET_SCHEME, SERVICE_TAGS, servicePaths } from './service-paths.ts';
 import { staffPaths } from './staff-paths.ts';
 
@@ -107,6 +107,7 @@ export function openApiDocument(
       headers: {
         ...RESPONSE_HEADERS,
         ...RATE_LIMIT_HEADERS,
+        ...SERVICE_HEADERS,
         'X-Admin-Log-Head': textHeader(
           'The head of the admin log after this call: its sequence and its hash.',
           '^[0-9]{1,16}:[0-9a-f]{64}$',

@@ -1,5 +1,5 @@
 /** The addresses at which programs of the staff get tokens, and the endpoint of their tools, in the document. */
-import { type Part, PROBLEM_CONTENT } from '@freehold/operations/openapi';
+import { headerReferences, type Part, PROBLEM_CONTENT } from '@freehold/operations/openapi';
 import { COUNTED, countedPaths, tooMany } from './limits.ts';
 import { answerOf, formBody, json, page, problems, redirect, servicePath, textParameter } from './parts.ts';
 
@@ -189,12 +189,7 @@ function tokenEndpoint(
 }
 
 function metadata(operationId: string, summary: string, description: string): Part {
-  const headers = {
-    'Access-Control-Allow-Origin': {
-      description: 'Pages of every origin may read this.',
-      schema: { const: '*' },
-    },
-  };
+  const headers = headerReferences(['Access-Control-Allow-Origin']);
   return servicePath({
     operationId,
     summary,

@@ -89,6 +89,27 @@ describe.each([
     expect(JSON.stringify(document)).not.toContain('$defs');
   });
 
+  test('writes a header out once: answers that share one point at it', () => {
+    const seen = new Map<string, string>();
+    const answers = [
+      ...operationsOf(document).flatMap(([path, method, { responses }]) =>
+        Object.entries(responses).map(
+          ([status, each]) => [`${method} ${path} ${status}`, each.headers] as const,
+        ),
+      ),
+      ...Object.entries(document.components.responses).map(
+        ([name, each]) => [name, (each as Part).headers] as const,
+      ),
+    ];
+    for (const [place, headers] of answers)
+      for (const [name, header] of Object.entries(headers ?? {})) {
+        if ('$ref' in header) continue;
+        const written = `${name} ${JSON.stringify(header)}`;
+        expect(seen.get(written), `${place}: ${name}`).toBeUndefined();
+        seen.set(written, place);
+      }
+  });
+
   test('names in each path exactly the parameters that it declares, and describes each field', () => {
     for (const [path, , { parameters = [] }] of operationsOf(document)) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();

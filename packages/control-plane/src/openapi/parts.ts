@@ -2,7 +2,7 @@
  * The parts of the document that no declaration gives: the building blocks of the addresses beside the operations, the
  * path parameters, the tags, and the text of the document.
  */
-import { headerReferences, type OpenApiDocument, type Part } from '@freehold/operations/openapi';
+import { headerReferences, type OpenApiDocument, type Part, textHeader } from '@freehold/operations/openapi';
 
 export interface ServicePath {
   readonly operationId: string;
@@ -162,3 +162,13 @@ function written(value: unknown, { indent, before, after }: Place): string {
   });
   return members.length === 0 ? '{}' : `{\n${members.join(',\n')}\n${indent}}`;
 }
+
+/** `components.headers` of the paths that are no operations. Two kinds of cookie have one header. */
+export const SERVICE_HEADERS = {
+  'Access-Control-Allow-Origin': {
+    description: 'Pages of every origin may read this.',
+    schema: { const: '*' },
+  },
+  RoundCookie: textHeader('Binds the round to this browser.'),
+  SessionCookie: textHeader('The session, or its end.'),
+} as const satisfies Part;

@@ -219,7 +219,7 @@ function browserStep(about: Part): Part {
         description: 'Go on there.',
         headers: {
           ...headerReferences(['X-Request-Id', 'Location']),
-          'Set-Cookie': { description: 'Binds the round to this browser.', schema: { type: 'string' } },
+          'Set-Cookie': { $ref: '#/components/headers/RoundCookie' },
         },
       },
       ...Object.fromEntries(STEP_PROBLEMS.map((code) => [PROBLEMS[code].status, refused(code)])),

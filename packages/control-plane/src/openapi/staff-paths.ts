@@ -6,7 +6,7 @@ import { answerOf, formBody, json, page, problems, redirect, servicePath, textPa
 const tag = 'Sign-in';
 /** Longer addresses are cut off by browsers and proxies. */
 const ADDRESS_CHARS_MAX = 2000;
-const cookie = { 'Set-Cookie': { description: 'The session, or its end.', schema: { type: 'string' } } };
+const cookie = { 'Set-Cookie': { $ref: '#/components/headers/SessionCookie' } };
 const returnTo = textParameter('query', 'returnTo', {
   description: 'The place to return to: a path of this origin',
   maxLength: ADDRESS_CHARS_MAX,
