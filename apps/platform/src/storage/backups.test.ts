@@ -139,6 +139,21 @@ test('by default they lie beside the data directory, not in it', async () => {
   expect(readdirSync(other)).toEqual(['scopes']);
 });
 
+test('a start removes what a killed backup left, and nothing else', async () => {
+  const backupsDirectory = directory();
+  const settings = { dataDirectory: join(backupsDirectory, 'data'), archive: null, backupsDirectory };
+  await openBackups(settings).put('scopes/scp_1/bkp_1.ndjson', bodyOf('x'));
+  const folder = join(backupsDirectory, 'scopes', 'scp_1');
+  writeFileSync(join(folder, 'bkp_2.ndjson.coming~'), 'half');
+  mkdirSync(join(backupsDirectory, 'lost+found'));
+  writeFileSync(join(backupsDirectory, 'lost+found', 'x.coming~'), '');
+  const store = openBackups(settings);
+  expect(readdirSync(folder)).toEqual(['bkp_1.ndjson']);
+  expect(readdirSync(join(backupsDirectory, 'lost+found'))).toEqual(['x.coming~']);
+  expect((await all(store.list(''))).length).toBe(1);
+  expect(() => openBackups({ ...settings, backupsDirectory: join(folder, 'none') })).not.toThrow();
+});
+
 test('a folder that no address can name is not looked into: backups may lie in the root of a disk', async () => {
   const root = directory();
   mkdirSync(join(root, 'lost+found'));

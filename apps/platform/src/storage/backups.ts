@@ -3,7 +3,7 @@
  * outside of the data directory, so that a backup outlives its original.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, readdirSync, rmSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
@@ -23,14 +23,30 @@ const PREFIX = 'backups/';
 /** The size of one object in the bucket, which is in memory at a time. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Opens the directory of the settings, else the bucket of the archive, else `<data directory>-backups`. */
+/** For the start of a process that has locked the data directory. Opens the directory of the settings, else the bucket of the archive, else `<data directory>-backups`. */
 export function openBackups(
   settings: Pick<Settings, 'backupsDirectory' | 'archive' | 'dataDirectory'>,
 ): BackupStore {
   const { backupsDirectory, archive, dataDirectory } = settings;
   if (backupsDirectory === undefined && archive?.kind === 's3')
     return makeArchiveBackups(openArchive(archive));
-  return makeFileBackups(backupsDirectory ?? `${dataDirectory}-backups`);
+  const directory = backupsDirectory ?? `${dataDirectory}-backups`;
+  removeIncomplete(directory);
+  return makeFileBackups(directory);
+}
+
+/** Removes what a killed process left of its backups. Those of this process have not begun, and no other one writes here. */
+function removeIncomplete(directory: string): void {
+  try {
+    for (const folder of readdirSync(directory, { withFileTypes: true })) {
+      if (!folder.isDirectory() || !FOLDER.test(folder.name)) continue;
+      const path = join(directory, folder.name);
+      for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' }))
+        if (name.endsWith(COMING)) rmSync(join(path, name), { force: true });
+    }
+  } catch {
+    // A place that is not there, or cannot be read, is reported by the first backup. What is left takes only space.
+  }
 }
 
 /** Files in a directory: each is complete and on the disk before it gets its name. */
