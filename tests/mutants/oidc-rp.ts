@@ -5,6 +5,15 @@ const src = 'packages/oidc-rp/src';
 
 export const OIDC_RP: readonly Mutant[] = [
   {
+    id: 'rp-session-of-the-future',
+    requirement: null,
+    claim: 'A session that began while the clock was ahead lives longer than a session may.',
+    file: `${src}/session.ts`,
+    find: '  if (issuedAtMs > env.now() + AHEAD_MAX_MS) return null;\n',
+    replace: '',
+    killer: inNode(`${src}/session.test.ts`, 'begun while the clock was ahead'),
+  },
+  {
     id: 'rp-session-outlives-week',
     requirement: 'B-05',
     claim: 'A session is still valid at the very end of its seven days.',

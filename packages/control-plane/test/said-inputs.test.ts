@@ -1,6 +1,6 @@
 /**
- * What is enforced is said (C-32): for every text of every declared input, the schema in the document and the one that
- * requests are checked by refuse the same texts; and a header that is judged is a parameter.
+ * Rules that are enforced are said (C-32): for every text of every declared input, the schema in the document refuses what
+ * requests are refused for; and a header that an operation takes is a parameter.
  */
 import type { JsonSchema } from '@freehold/contracts/http';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';

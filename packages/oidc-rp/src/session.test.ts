@@ -75,6 +75,17 @@ describe('a session', () => {
     expect(verifySession(fixture.rp, token)).toBeNull();
   });
 
+  test('begun while the clock was ahead is not valid once the clock is right', async () => {
+    const right = await makeFixture();
+    const token = mintSession(right.rp, USER);
+    right.clock.nowMs -= DAY_MS;
+    expect(verifySession(right.rp, token)).not.toBeNull();
+    right.clock.nowMs -= 1;
+    expect(verifySession(right.rp, token)).toBeNull();
+    right.clock.nowMs += 1;
+    expect(verifySession(right.rp, token)).not.toBeNull();
+  });
+
   test('two sessions of one user have different ids', () => {
     const sid = (): string | undefined => verifySession(rp, mintSession(rp, USER))?.sid;
     expect(sid()).not.toBe(sid());

@@ -54,6 +54,8 @@ export interface MintOptions {
 }
 
 const SID_BYTES = 16;
+/** A clock that is set right by less than a day ends no session; the same bound as for sessions of a tenant. */
+const AHEAD_MAX_MS = 24 * 3_600_000;
 /** In characters; a longer name is cut. With the longest address and subject it still fits in a session cookie. */
 const NAME_LENGTH_MAX = 200;
 /** RFC 5321 section 4.5.3.1.3, in bytes. */
@@ -84,7 +86,7 @@ export function mintSession(env: SessionRules, user: SessionUser, options: MintO
 
 /**
  * Returns the content of a session JWT, or null when it is not ours, for another audience, of another issuer than
- * the configured one (whose `sub` has another meaning), or expired. Synchronous; never throws.
+ * the configured one (whose `sub` has another meaning), expired, or begun more than a day ahead. Synchronous; never throws.
  */
 export function verifySession(env: SessionRules, token: string): VerifiedSession | null {
   const claims = env.signers.session.verify(token);
@@ -96,6 +98,8 @@ export function verifySession(env: SessionRules, token: string): VerifiedSession
   const expiresAtMs = Math.round(exp * 1000);
   // Negated, so that a clock that returns NaN ends every session.
   if (!(env.now() < expiresAtMs)) return null;
+  // Its clock was ahead, and so is its end: it would live longer than a session may.
+  if (issuedAtMs > env.now() + AHEAD_MAX_MS) return null;
   return {
     user: userFromClaims(sub, claims),
     issuer: idp,
