@@ -2,7 +2,6 @@
  * Rules that are enforced are said (C-32): for every text of every declared input, the schema in the document refuses what
  * requests are refused for; and a header that an operation takes is a parameter.
  */
-import type { JsonSchema } from '@freehold/contracts/http';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { openApiPath } from '@freehold/operations';
 import fc from 'fast-check';
@@ -13,6 +12,7 @@ import { openApiDocument } from '../src/openapi/document.ts';
 import { openFixture, requestAbout } from './support/fixture.ts';
 import { valuesOf } from './support/from-schema.ts';
 
+type JsonSchema = z.core.JSONSchema.BaseSchema;
 type Step = string | number;
 type Part = 'params' | 'query' | 'body';
 interface Leaf {
@@ -24,7 +24,7 @@ interface Leaf {
 const EXCEPTIONS: Readonly<Record<string, string>> = {};
 
 const document = openApiDocument(adminOperations);
-const schemas = document.components.schemas;
+const schemas = document.components.schemas as Readonly<Record<string, JsonSchema>>;
 
 function resolved(schema: JsonSchema): JsonSchema {
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? '')?.[1];
