@@ -3,6 +3,7 @@ import { adminCommands } from './admin/admin-commands.ts';
 import { ADMIN_NOUNS } from './admin/nouns.ts';
 import { clientCommand } from './client/command.ts';
 import { completionCommand } from './completion/scripts.ts';
+import { devCommand } from './dev/dev-command.ts';
 import type { CommandTable } from './lib/command-line.ts';
 import { loginCommand } from './login/login-command.ts';
 import { logoutCommand, whoamiCommand } from './login/session-commands.ts';
@@ -14,6 +15,7 @@ import { profileCommands } from './settings/profile-commands.ts';
 export const commands: CommandTable = {
   commands: [
     newCommand,
+    devCommand,
     clientCommand,
     loginCommand,
     logoutCommand,

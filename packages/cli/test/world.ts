@@ -81,7 +81,15 @@ export async function runLine(
 /** The world of a command that is called without a command line. */
 export function testWorld(over: Partial<World> = {}): World {
   const { terminal } = testTerminal();
-  return { ...terminal, say: () => {}, progress: () => {}, isWatched: false, isTerminal: false, ...over };
+  return {
+    ...terminal,
+    say: () => {},
+    progress: () => {},
+    isWatched: false,
+    isTerminal: false,
+    asJson: false,
+    ...over,
+  };
 }
 
 /** Splits an example into words, as a shell would. */

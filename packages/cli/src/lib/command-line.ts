@@ -12,7 +12,7 @@ export interface CommandTable {
 }
 
 /** The surroundings of one command line. */
-export interface Terminal extends Omit<World, 'say' | 'progress' | 'isWatched' | 'isTerminal'> {
+export interface Terminal extends Omit<World, 'say' | 'progress' | 'isWatched' | 'isTerminal' | 'asJson'> {
   readonly version: string;
   readonly stdout: { write(text: string): void };
   /** Receives one line for each failure: a sentence, or with `--json` a problem document (RFC 9457). */
@@ -56,7 +56,7 @@ function worldOf(terminal: Terminal, { asJson }: { readonly asJson: boolean }): 
     progress(null);
     stderr.write(`${line}\n`);
   };
-  return { ...terminal, isTerminal: stderr.isTerminal, isWatched, progress, say };
+  return { ...terminal, isTerminal: stderr.isTerminal, isWatched, asJson, progress, say };
 }
 
 /** Read before parsing, so that a line that cannot be parsed is refused in the same form. */

@@ -29,6 +29,8 @@ export interface World {
   readonly isWatched: boolean;
   /** Whether standard error is a terminal, so that a person can act. */
   readonly isTerminal: boolean;
+  /** Whether the answer is JSON (`--json`). */
+  readonly asJson: boolean;
   /** Aborts with {@link Interrupted} on Ctrl-C. */
   readonly interrupted: AbortSignal;
 }

@@ -1,0 +1,145 @@
+/** The people of a development server: members of the instance, who sign in at the development issuer. */
+import type { PrincipalId } from '@freehold/contracts';
+import { type Person, seededPeople } from '@freehold/issuer';
+import { makeRelyingParty } from '@freehold/oidc-rp';
+import { DevError } from '../lib/dev-error.ts';
+import type { DevPerson } from '../lib/events.ts';
+import { CLIENT_ID, type Generation, INSTANCE, type Surroundings } from './generation.ts';
+
+/** The person who owns the instance. */
+export const OWNER = 'ada';
+
+/** A member, for calls without a browser. */
+export interface Member {
+  readonly principal: PrincipalId;
+  /** Runs an operation as this person, and returns its output. @throws PlatformError */
+  call(operation: string, input?: unknown): Promise<unknown>;
+}
+
+export interface AsOptions {
+  /** A role of the manifest, which the person gets if they lack it. Default: the roles that they have. */
+  readonly role?: string;
+}
+
+interface Me {
+  readonly status: 'member' | 'stranger' | 'signed_out';
+  readonly principal: PrincipalId | null;
+  readonly roles: readonly { readonly key: string }[];
+}
+
+export class People {
+  readonly #generation: Generation;
+  readonly #around: Surroundings;
+
+  constructor(generation: Generation, around: Surroundings) {
+    this.#generation = generation;
+    this.#around = around;
+  }
+
+  /** A member by login name; made with the role, by an invite of the owner, where there is none. */
+  async as(login: string, { role }: AsOptions = {}): Promise<Member> {
+    const { host, manifest } = this.#generation.running;
+    if (role !== undefined && !Object.hasOwn(manifest.roles, role))
+      throw new DevError(
+        'not_found',
+        `There is no role ${role}: the manifest has ${Object.keys(manifest.roles).join(', ')}.`,
+      );
+    let me = await this.#me(login);
+    if (me.principal === null) {
+      if (role === undefined)
+        throw new DevError(
+          'not_found',
+          `${login} is no member yet: say with which role, as in { role: '…' }.`,
+        );
+      await this.#join(login, role);
+      me = await this.#me(login);
+    }
+    const principal = me.principal as PrincipalId;
+    if (role !== undefined && !me.roles.some(({ key }) => key === role))
+      await host.scope(INSTANCE.scopeId).assignRole({ principal, role, by: 'platform' });
+    const stub = host.operations(INSTANCE.scopeId, principal, INSTANCE.tenantId);
+    return {
+      principal,
+      call: async (operation, input = {}) => (await stub.invoke({ operation, input })).output,
+    };
+  }
+
+  /**
+   * Makes the people of a first start: the owner, and one for each other role of the manifest. Only the owner's seat is
+   * needed later, and its window must not close before a person found the page.
+   */
+  async makeFirst(): Promise<void> {
+    // The first person who asks becomes the owner, for a while after the instance was made.
+    if ((await this.#me(OWNER)).status === 'stranger') await this.#claim();
+    const { roles, ownerRole } = this.#generation.running.manifest;
+    const others = seededPeople.filter(({ login }) => login !== OWNER);
+    const offered = Object.keys(roles).filter((role) => role !== ownerRole);
+    for (const [index, role] of offered.slice(0, others.length).entries())
+      await this.as((others[index] as Person).login, { role });
+  }
+
+  /** The seeded people with the roles that they have now. */
+  async list(): Promise<readonly DevPerson[]> {
+    const people: DevPerson[] = [];
+    for (const { login, name } of seededPeople) {
+      const { roles } = await this.#me(login);
+      people.push({ login, name, roles: roles.map(({ key }) => key) });
+    }
+    return people;
+  }
+
+  async #claim(): Promise<void> {
+    const { engine, running } = this.#generation;
+    const { token } = await engine
+      .unit(running.units.identity, INSTANCE.tenantId)
+      .mintOwnerClaimLink({ scopeId: INSTANCE.scopeId, origin: this.#around.origin });
+    await this.#ask(OWNER, 'POST', '/api/claim', { token });
+  }
+
+  async #join(login: string, role: string): Promise<void> {
+    const invite = await this.#ask(OWNER, 'POST', '/api/invites', { role });
+    const token = new URL((invite as { url: string }).url).searchParams.get('invite');
+    await this.#ask(login, 'POST', '/api/accept-invite', { token });
+  }
+
+  async #me(login: string): Promise<Me> {
+    return (await this.#ask(login, 'GET', '/api/me')) as Me;
+  }
+
+  async #ask(login: string, method: string, path: string, body?: unknown): Promise<unknown> {
+    const headers = {
+      cookie: `sb_session=${await this.#session(login)}`,
+      'content-type': 'application/json',
+    };
+    const request = new Request(`${this.#around.origin}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const response = await this.#generation.fetch(request, null);
+    const answer: unknown = await response.json();
+    if (response.ok) return answer;
+    throw new DevError(
+      'conflict',
+      `${login} cannot be made a member: ${(answer as { detail?: string }).detail ?? response.status}`,
+    );
+  }
+
+  /** The session that a sign-in of this person would leave. */
+  async #session(login: string): Promise<string> {
+    const { engine, running } = this.#generation;
+    const person = seededPeople.find((each) => each.login === login);
+    const secret = await engine.unit(running.units.identity, INSTANCE.tenantId).sessionSecret();
+    return makeRelyingParty({
+      env: { issuer: this.#around.issuer, clientId: CLIENT_ID, sessionSecrets: [secret] },
+      audience: `${INSTANCE.tenantId}/${INSTANCE.scopeId}`,
+      now: Date.now,
+      fetch: async () => new Response(null, { status: 503 }),
+    }).mintSession({
+      id: login,
+      name: person?.name ?? login,
+      email: person?.email ?? `${login}@example.test`,
+      emailVerified: person?.emailVerified ?? true,
+    });
+  }
+}

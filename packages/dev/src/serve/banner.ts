@@ -1,0 +1,78 @@
+/** The script and the page that show a broken save in the browser. */
+import type { Fault } from '../lib/events.ts';
+import { placeOf } from '../lib/events.ts';
+
+export const DEV_PATH = '/__freehold';
+export const BANNER_PATH = `${DEV_PATH}/banner.js`;
+
+/** What the browser is told. */
+export interface DevStatus {
+  /** The version that is served; 0 before the first. */
+  readonly version: number;
+  /** The faults of the last save; empty when it is served. */
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Shows a strip at the foot of the page while the last save is broken. It sets styles from code and loads nothing from
+ * elsewhere, so that it runs under a content security policy of `default-src 'self'`.
+ */
+export const BANNER_SCRIPT = `
+const strip = document.createElement('a');
+strip.href = '${DEV_PATH}/';
+strip.target = '_blank';
+strip.hidden = true;
+strip.setAttribute('role', 'status');
+Object.assign(strip.style, {
+  position: 'fixed', insetInline: '0', bottom: '0', zIndex: '2147483647', padding: '0.75rem 1rem', margin: '0',
+  background: '#7a1020', color: '#fff', font: '14px/1.4 ui-monospace, monospace', textDecoration: 'none',
+  whiteSpace: 'pre-wrap',
+});
+const show = ({ faults }) => {
+  const [first] = faults;
+  strip.hidden = first === undefined;
+  strip.style.display = first === undefined ? 'none' : 'block';
+  if (first) strip.textContent = 'The last save is broken' + (first.file ? ' at ' + first.file + ':' + first.line : '') + ': ' + first.message;
+};
+document.documentElement.append(strip);
+new EventSource('${DEV_PATH}/events').addEventListener('status', ({ data }) => show(JSON.parse(data)));
+`;
+
+/** Puts the script into a page of the application, at the end of its head or of its text. */
+export function withBanner(html: string): string {
+  const script = `<script src="${BANNER_PATH}" defer></script>`;
+  const at = html.search(/<\/head>/i);
+  return at < 0 ? `${html}${script}` : `${html.slice(0, at)}${script}${html.slice(at)}`;
+}
+
+/** The page of the last save: `/__freehold/`. */
+export function statusPage({ version, faults }: DevStatus): string {
+  const serving = version === 0 ? 'No version is served yet.' : `Version ${version} is served.`;
+  const body = faults.length === 0 ? '<p>The last save is in order.</p>' : faults.map(faultHtml).join('\n');
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>freehold dev</title><style>${STYLE}</style></head>
+<body><main><h1>${faults.length === 0 ? 'freehold dev' : 'The last save is broken'}</h1>
+<p>${serving}${faults.length > 0 && version > 0 ? ' It keeps serving until a save is in order.' : ''}</p>
+${body}</main></body></html>`;
+}
+
+function faultHtml(fault: Fault): string {
+  const place = placeOf(fault);
+  const part = (text: string | null, tag: string) =>
+    text === null ? '' : `<${tag}>${escaped(text)}</${tag}>`;
+  return `<section>${part(place, 'h2')}${part(fault.message, 'p')}${part(fault.excerpt, 'pre')}${part(fault.hint, 'p')}${
+    fault.stack.length > 1 ? part(fault.stack.join('\n'), 'pre') : ''
+  }</section>`;
+}
+
+const STYLE =
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}h2{font:600 1rem ui-monospace,monospace}pre{overflow:auto;padding:1rem;border:1px solid #8888}';
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}

@@ -1,0 +1,319 @@
+/** `startDev`: a development server for the application in one folder. */
+import { existsSync } from 'node:fs';
+import { lockDataDirectory } from '@freehold/engine-node';
+import { generateIssuerKeys, type Issuer, IssuerError, type IssuerKeys, startIssuer } from '@freehold/issuer';
+import { makeDevAgent } from './agent/dev-agent.ts';
+import { BundleError, clearBundles, openBundler } from './build/bundle.ts';
+import { type AppLoader, appSource, makeInProcessLoader } from './build/loader.ts';
+import { Positions } from './build/positions.ts';
+import { CLIENT_ID, type Generation, type Surroundings } from './instance/generation.ts';
+import { People } from './instance/people.ts';
+import { ScopeCopy } from './instance/scope-copy.ts';
+import { type Incidents, Versions } from './instance/versions.ts';
+import { DevError } from './lib/dev-error.ts';
+import type { DevEvent, Fault, Ready } from './lib/events.ts';
+import { type Project, readProject, requireOneCopy } from './project/project.ts';
+import { type DevState, dataDirectoryOf, loadState, removeState, saveState } from './project/state.ts';
+import { watchProject } from './project/watch.ts';
+import { runSeed } from './seed.ts';
+import { DEV_PATH } from './serve/banner.ts';
+import { DevServer } from './serve/dev-server.ts';
+
+export interface DevOptions {
+  /** The builder's folder, with `package.json`. */
+  readonly folder: string;
+  /** Default 8790; 0 takes a free one. */
+  readonly port?: number;
+  /** Where people sign in. Default 8788; 0 takes a free one, and then nobody is known again after a restart. */
+  readonly issuerPort?: number;
+  /** Deletes what earlier starts kept. */
+  readonly fresh?: boolean;
+  /** A seed module, relative to the folder. It is run once for the data that is kept. */
+  readonly seed?: string;
+  readonly onEvent: (event: DevEvent) => void;
+  /** Default: loads the application into this process. */
+  readonly loader?: AppLoader;
+}
+
+export interface Dev {
+  readonly ready: Ready;
+  /** Resolves when every save that was noticed has been dealt with. */
+  settled(): Promise<void>;
+  /** Deals with a save now, for a caller that does not wait for the watch. */
+  save(): Promise<void>;
+  /** Reports an error that reached the process. */
+  report(error: unknown): void;
+  /** Finishes requests, and closes everything. May be called again. */
+  close(): Promise<void>;
+}
+
+const FAULTS_MAX = 20;
+
+/** @throws DevError with one sentence. */
+export async function startDev(options: DevOptions): Promise<Dev> {
+  const project = readProject(options.folder);
+  requireOneCopy(project);
+  if (options.fresh) beginAnew(project, options.onEvent);
+  const dev = new DevRun(project, options, await loadState(project, generateIssuerKeys));
+  try {
+    return await dev.start();
+  } catch (error) {
+    await dev.close();
+    throw error;
+  }
+}
+
+function beginAnew(project: Project, onEvent: DevOptions['onEvent']): void {
+  if (!existsSync(project.folder)) return;
+  requireFree(project);
+  onEvent({
+    type: 'note',
+    text: `Deleting ${project.folder}: the data of the instance, its people and its sign-ins.`,
+  });
+  removeState(project);
+}
+
+/** Refuses a folder that another `freehold dev` has open, and repairs what a crash left. */
+function requireFree(project: Project): void {
+  const data = dataDirectoryOf(project);
+  let unlock: () => void;
+  try {
+    unlock = lockDataDirectory(data);
+  } catch (cause) {
+    const { reason, message } = cause as { reason?: string; message: string };
+    throw new DevError(
+      'conflict',
+      reason === 'data_directory_in_use'
+        ? `freehold dev is running in ${project.root} already: stop it first.`
+        : message,
+      { cause },
+    );
+  }
+  new ScopeCopy(project.folder, data).putBack();
+  unlock();
+}
+
+/** One run of the server. */
+class DevRun {
+  readonly #project: Project;
+  readonly #options: DevOptions;
+  #state: DevState;
+  readonly #positions: Positions;
+  readonly #server = new DevServer();
+  readonly #incidents: Incidents = { last: undefined, isOpening: false };
+  readonly #recent: Fault[] = [];
+  #broken: readonly Fault[] = [];
+  #versions: Versions | null = null;
+  #around: Surroundings | null = null;
+  #isReady = false;
+  /** The saves, one after the other. */
+  #work: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | null = null;
+  readonly #cleanup: (() => void | Promise<void>)[] = [];
+
+  constructor(project: Project, options: DevOptions, state: DevState) {
+    this.#project = project;
+    this.#options = options;
+    this.#state = state;
+    this.#positions = new Positions(project);
+  }
+
+  async start(): Promise<Dev> {
+    const { port = 8790 } = this.#options;
+    const project = this.#project;
+    requireFree(project);
+    clearBundles(project);
+    const origin = await this.#server.listen(port);
+    this.#cleanup.push(() => this.#server.close());
+    const issuer = await this.#startIssuer(origin);
+    const around: Surroundings = {
+      root: project.root,
+      dataDirectory: dataDirectoryOf(project),
+      secrets: this.#state,
+      origin,
+      issuer: issuer.url,
+      onIncident: (error, { kind, method }) => this.#onIncident(error, `${kind} ${method}`),
+      onMail: ({ to, subject, text }) => this.#emit({ type: 'mail', to, subject, text }),
+    };
+    this.#around = around;
+    const bundler = await openBundler(project, appSource(project));
+    this.#cleanup.push(() => bundler.close());
+    const versions = new Versions({
+      bundler,
+      loader: this.#options.loader ?? makeInProcessLoader(project),
+      positions: this.#positions,
+      copy: new ScopeCopy(project.folder, around.dataDirectory),
+      around,
+      incidents: this.#incidents,
+      onOpen: (generation) => this.#onOpen(generation, around),
+    });
+    this.#versions = versions;
+    this.#cleanup.push(() => versions.close());
+    const agent = makeDevAgent({
+      project,
+      versions,
+      people: () => this.#people(),
+      faults: () => ({ save: this.#broken, requests: this.#recent }),
+    });
+    this.#server.serve({ versions, agent });
+    await this.#save(Date.now());
+    this.#isReady = true;
+    this.#cleanup.push(watchProject(project.root, (savedAtMs) => void this.#queue(savedAtMs)));
+    return {
+      ready: await this.#ready(issuer.url),
+      settled: () => this.#work,
+      save: () => this.#queue(Date.now()),
+      report: (error) => this.#onIncident(error, 'process'),
+      close: () => this.close(),
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // In reverse: the watch, then the data, then the ports.
+    for (const step of this.#cleanup.reverse()) {
+      await step();
+      await this.#work;
+    }
+    this.#emit({ type: 'stopped' });
+  }
+
+  async #startIssuer(origin: string): Promise<Issuer> {
+    const { issuerPort = 8788 } = this.#options;
+    const { issuerKeys, cookieKey, clientSecret } = this.#state;
+    try {
+      const issuer = await startIssuer({
+        port: issuerPort,
+        keys: issuerKeys as unknown as IssuerKeys,
+        cookieKeys: [cookieKey],
+        clients: [
+          {
+            clientId: CLIENT_ID,
+            clientSecret,
+            name: 'freehold dev',
+            redirectUris: [`${origin}/api/auth/callback`],
+            postLogoutRedirectUris: [`${origin}/`],
+          },
+          {
+            clientId: 'freehold-cli',
+            name: 'A program on this machine',
+            redirectUris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
+            postLogoutRedirectUris: [],
+          },
+        ],
+        onError: (error) => this.#onIncident(error, 'development issuer'),
+      });
+      this.#cleanup.push(() => issuer.close());
+      return issuer;
+    } catch (error) {
+      if (!(error instanceof IssuerError)) throw error;
+      const next =
+        error.code === 'port_taken'
+          ? `Port ${issuerPort}, where people sign in, is taken by another program: stop that one, or choose another port with --issuer-port.`
+          : error.message;
+      throw new DevError('conflict', next, { cause: error });
+    }
+  }
+
+  #queue(savedAtMs: number): Promise<void> {
+    this.#work = this.#work.then(() => (this.#closing === null ? this.#save(savedAtMs) : undefined));
+    return this.#work;
+  }
+
+  /** Serves what is on disk, and says what became of it. */
+  async #save(savedAtMs: number): Promise<void> {
+    const versions = this.#versions as Versions;
+    const saved = await versions.update();
+    if (saved.outcome === 'broken') {
+      this.#broken = saved.faults;
+      const serving = versions.current === null ? null : versions.version;
+      this.#emit({ type: 'broken', serving, faults: saved.faults });
+    } else {
+      const wasBroken = this.#broken.length > 0;
+      this.#broken = [];
+      if (saved.outcome === 'served' || wasBroken)
+        this.#emit({ type: 'served', version: versions.version, ms: Date.now() - savedAtMs });
+      await this.#seed();
+      if (this.#isReady && saved.outcome === 'served' && saved.version === 1)
+        this.#emit({ type: 'people', people: (await this.#people()?.list()) ?? [] });
+    }
+    this.#server.show({ version: versions.version, faults: this.#broken });
+  }
+
+  async #onOpen(generation: Generation, around: Surroundings): Promise<void> {
+    const seam = generation.loaded.app.authenticatedPrincipal;
+    if (seam.kind === 'unauthenticated') {
+      const at = seam.declaredAt === null ? '' : ` (${seam.declaredAt})`;
+      this.#emit({
+        type: 'note',
+        text: `No person is let in yet: everything under /api answers 401 until authenticatedPrincipal is signedIn()${at}.`,
+      });
+      return;
+    }
+    if (this.#state.peopled) return;
+    await new People(generation, around).makeFirst();
+    this.#keep({ peopled: true });
+  }
+
+  /** Runs the seed module once, when there is a version that it can call. */
+  async #seed(): Promise<void> {
+    const { seed } = this.#options;
+    const people = this.#people();
+    if (seed === undefined || people === null || this.#state.seeded !== null) return;
+    try {
+      await runSeed(this.#project, seed, { people, positions: this.#positions });
+      this.#keep({ seeded: seed });
+      this.#emit({ type: 'note', text: `${seed} was run. It is run again after freehold dev --fresh.` });
+    } catch (error) {
+      const faults =
+        error instanceof BundleError ? error.faults : [this.#positions.describe(error, 'declaration')];
+      for (const fault of faults) this.#emit({ type: 'fault', where: seed, fault });
+    }
+  }
+
+  /** Null while no version lets people in. */
+  #people(): People | null {
+    const generation = this.#versions?.current;
+    if (!generation || this.#around === null) return null;
+    if (generation.loaded.app.authenticatedPrincipal.kind === 'unauthenticated') return null;
+    return new People(generation, this.#around);
+  }
+
+  async #ready(issuer: string): Promise<Ready> {
+    const { origin } = this.#server;
+    return {
+      type: 'ready',
+      name: this.#versions?.current?.running.manifest.name ?? null,
+      url: origin,
+      mcp: `${origin}/api/mcp`,
+      devMcp: `${origin}${DEV_PATH}/mcp`,
+      issuer,
+      data: this.#project.folder,
+      people: (await this.#people()?.list()) ?? [],
+    };
+  }
+
+  #onIncident(error: unknown, where: string): void {
+    if (this.#incidents.isOpening) {
+      this.#incidents.last = error;
+      return;
+    }
+    const fault = this.#positions.describe(error, 'request');
+    this.#recent.push(fault);
+    if (this.#recent.length > FAULTS_MAX) this.#recent.shift();
+    this.#emit({ type: 'fault', where, fault });
+  }
+
+  #keep(change: Partial<DevState>): void {
+    this.#state = { ...this.#state, ...change };
+    saveState(this.#project, this.#state);
+  }
+
+  #emit(event: DevEvent): void {
+    this.#options.onEvent(event);
+  }
+}
