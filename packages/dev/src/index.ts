@@ -4,5 +4,5 @@ export type { Member } from './instance/people.ts';
 export { DevError, type DevErrorCode } from './lib/dev-error.ts';
 export { eventText } from './lib/event-text.ts';
 export { type DevEvent, type DevPerson, type Fault, placeOf, type Ready } from './lib/events.ts';
-export type { Seed, SeedHouse } from './seed.ts';
+export type { Seed, SeedTools } from './seed.ts';
 export { type Dev, type DevOptions, startDev } from './start-dev.ts';

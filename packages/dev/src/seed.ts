@@ -7,8 +7,8 @@ import type { AsOptions, Member, People } from './instance/people.ts';
 import { OWNER } from './instance/people.ts';
 import type { Project } from './project/project.ts';
 
-/** What a seed module works with. */
-export interface SeedHouse {
+/** The argument of a seed module. */
+export interface SeedTools {
   /** A member by login name, who can sign in under it; made with the role where there is none. */
   as(login: string, options?: AsOptions): Promise<Member>;
   /** Runs an operation as the owner, and returns its output. */
@@ -16,7 +16,7 @@ export interface SeedHouse {
 }
 
 /** The default export of a seed module. */
-export type Seed = (house: SeedHouse) => Promise<void> | void;
+export type Seed = (tools: SeedTools) => Promise<void> | void;
 
 /** Runs a seed module. @throws BundleError, and what the module throws. */
 export async function runSeed(

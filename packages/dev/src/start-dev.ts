@@ -24,7 +24,7 @@ export interface DevOptions {
   readonly folder: string;
   /** Default 8790; 0 takes a free one. */
   readonly port?: number;
-  /** Where people sign in. Default 8788; 0 takes a free one, and then nobody is known again after a restart. */
+  /** Where people sign in. Default 8788; 0 takes a free one, and then no person is the same after a restart. */
   readonly issuerPort?: number;
   /** Deletes what earlier starts kept. */
   readonly fresh?: boolean;

@@ -24,7 +24,7 @@ export const INSTANCE: ScopeRef = {
 
 export const CLIENT_ID = 'freehold-dev';
 
-/** What stays the same from one version to the next. */
+/** The surroundings that all versions share. */
 export interface Surroundings {
   readonly root: string;
   readonly dataDirectory: string;

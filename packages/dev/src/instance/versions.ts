@@ -32,7 +32,7 @@ export interface Incidents {
   isOpening: boolean;
 }
 
-/** What became of a save. */
+/** The result of a save. */
 export type Saved =
   | { readonly outcome: 'served'; readonly version: number }
   | { readonly outcome: 'unchanged' }
@@ -180,7 +180,7 @@ export class Versions {
   }
 }
 
-/** What to do about a migration, by the reason of the refusal. */
+/** The next step after a refused migration, by the reason of the refusal. */
 const HINTS: Readonly<Record<string, string>> = {
   migration_failed: 'The data is as it was before this save.',
   migration_changed:

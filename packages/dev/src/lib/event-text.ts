@@ -13,8 +13,8 @@ export function eventText(event: DevEvent): string {
       return `Version ${event.version} is served (${event.ms} ms).`;
     case 'broken': {
       const { serving, faults } = event;
-      const kept = serving === null ? 'No version is served yet.' : `Version ${serving} keeps serving.`;
-      return [`The save is broken. ${kept}`, ...faults.map(faultText)].join('\n');
+      const served = serving === null ? 'No version is served yet.' : `Version ${serving} keeps serving.`;
+      return [`The save is broken. ${served}`, ...faults.map(faultText)].join('\n');
     }
     case 'fault':
       return [`Error in ${event.where}`, faultText(event.fault)].join('\n');

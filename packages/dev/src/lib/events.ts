@@ -15,7 +15,7 @@ export interface Fault {
   readonly column: number | null;
   /** The lines around it, with a mark. */
   readonly excerpt: string | null;
-  /** What to do next; null where the message says so. */
+  /** The next step; null where the message says it. */
   readonly hint: string | null;
   /** The frames of the builder's own source: `src/items/operations.ts:12:7`. */
   readonly stack: readonly string[];

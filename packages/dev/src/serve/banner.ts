@@ -5,7 +5,7 @@ import { placeOf } from '../lib/events.ts';
 export const DEV_PATH = '/__freehold';
 export const BANNER_PATH = `${DEV_PATH}/banner.js`;
 
-/** What the browser is told. */
+/** The state that pages show. */
 export interface DevStatus {
   /** The version that is served; 0 before the first. */
   readonly version: number;
