@@ -1,6 +1,5 @@
 /** Puts an application together: one web application over the ports that it is given. */
 import { type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
-import { mountInviteRoutes } from '@freehold/auth/invite-routes';
 import type { VerticalManifest } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
 import {
@@ -17,25 +16,24 @@ import type { App } from './declaration/app.ts';
 import type { AppEnv, AppServices, Services } from './declaration/env.ts';
 import { mountErasure } from './erasure/erasure-routes.ts';
 import { mountLogs } from './logs/log-routes.ts';
+import { mountInvites } from './members/invites.ts';
 import { mountMe } from './members/me-routes.ts';
 import { mountMembers } from './members/member-routes.ts';
-import { mayInvite } from './members/memberships.ts';
 import { mountSessions } from './members/session-routes.ts';
 import { SUPPLIED_TAGS, suppliedRoutes } from './openapi/supplied-routes.ts';
+import { makePages } from './pages/exchange.ts';
+import { mountPages } from './pages/pages.ts';
+import { problemPages } from './pages/problem-page.ts';
 import { platformSurface } from './platform/platform-hooks.ts';
 import { makeScopePeople } from './platform/scope-people.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
 import {
-  directoryOf,
   makeDirectories,
   makeTenants,
   noSniffing,
   notWired,
   operationsFor,
   originOf,
-  requireNode,
-  requirePermission,
-  scopeOf,
 } from './request/caller.ts';
 import { makeSignIns } from './request/sign-in.ts';
 import { appTools } from './tools.ts';
@@ -78,13 +76,16 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
     onIncident: (error, { requestId, method, path }) =>
       deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
   };
-  const signIn = makeSignIns(deps, { host, directory, manifest });
+  const signIn = makeSignIns(deps, { host, directory, manifest, app });
   const tenants = makeTenants(host);
   const services: Services = { deps, app, manifest, problems, host, directory, signIn, tenants };
 
   const hono = new Hono<AppEnv>();
   hono.onError((error, c) => problemResponse(c, error, problems));
   hono.use('*', noSniffing);
+  // A vertical with pages of its own answers navigations itself.
+  const pages = app.web === undefined ? makePages(services) : null;
+  if (pages) hono.use('*', problemPages(pages));
   mountProblemDocs(hono, problems);
   if (app.authenticatedPrincipal.kind === 'unauthenticated')
     hono.use('/api/*', notWired(app.authenticatedPrincipal.declaredAt));
@@ -105,6 +106,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   });
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));
+  if (pages) mountPages(hono, pages);
   mountWeb(hono, services);
   return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
 }
@@ -118,27 +120,4 @@ function openApiOf(app: App): OpenApiInfo {
     tags: { ...SUPPLIED_TAGS, ...openapi?.tags },
     describedRoutes: [...suppliedRoutes(app), ...(openapi?.describedRoutes ?? [])],
   };
-}
-
-function mountInvites(app: Hono<AppEnv>, services: Services): void {
-  mountInviteRoutes(app, {
-    scope: (c) => ({ tenantId: requireNode(c).tenant, scopeId: requireNode(c).scope }),
-    requireAdmin: (c) => requirePermission(services, c, 'member.manage'),
-    roles: Object.keys(services.manifest.roles),
-    mayInvite: (c, principal, role) => mayInvite(services.manifest, scopeOf(services, c), principal, role),
-    directory: (c) => directoryOf(services, c),
-    provider: async (c) => (await services.signIn(c)).provider,
-    assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),
-    revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
-    endScopeRoles: (c, { principal }) =>
-      scopeOf(services, c).setRoles({ principal, roles: [], by: 'platform' }),
-    onIncident: (c, error) =>
-      services.deps.onIncident(error, {
-        kind: services.manifest.slug,
-        key: requireNode(c).scope,
-        method: 'invites',
-      }),
-    origin: (c) => requireNode(c).origin,
-    emailMatch: 'verified',
-  });
 }

@@ -150,9 +150,12 @@ export interface AppTools {
 }
 
 export interface AppLook {
-  /** The colour of links and buttons, as CSS writes it in hexadecimal: `#0f5132`. Default: a dark blue. */
+  /** The colour of links and buttons, as CSS writes it in hexadecimal: `#0f5132`. It is shifted where text would be hard to read. Default: a dark green. */
   readonly color?: string;
-  /** The language of the supplied pages, as an IETF tag. Default `en`. */
+  /**
+   * The language of the supplied pages, as an IETF tag: there are texts in English and German. Default: the one that the
+   * reader's browser prefers of these.
+   */
   readonly language?: string;
 }
 

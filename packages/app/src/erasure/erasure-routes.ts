@@ -29,19 +29,34 @@ async function eraseOne(
   services: Services,
   c: AppContext,
   record: AddressedRecord,
-  { permission, refuse, afterwards }: ErasablePerson,
+  person: ErasablePerson,
 ): Promise<Response> {
-  await requirePermission(services, c, permission);
+  await requirePermission(services, c, person.permission);
   await readBody(c, emptyBody);
-  const { entity, output } = await readRecord(services, c, record);
+  return c.json(await erasePerson(services, c, { record, person, id: c.req.param(record.parameter) ?? '' }));
+}
+
+/** Erases a person for good. @throws PlatformError `permission_denied`, `not_found`, and the refusals of the declaration. */
+export async function erasePerson(
+  services: Services,
+  c: AppContext,
+  {
+    record,
+    person,
+    id,
+  }: { readonly record: AddressedRecord; readonly person: ErasablePerson; readonly id: string },
+): Promise<z.input<typeof erasedResponse>> {
+  const { permission, refuse, afterwards } = person;
+  await requirePermission(services, c, permission);
+  const { entity, output } = await readRecord(services, c, record, id);
   const refused = refuse?.(output) ?? null;
   if (refused !== null) throw refused;
   const { tenant: tenantId, scope: scopeId } = requireNode(c);
-  const receipt: z.input<typeof erasedResponse> = await services.host.shredSubjectLocal({
+  const receipt = await services.host.shredSubjectLocal({
     tenantId,
     scopeId,
     subject: entity.id,
   });
   if (afterwards !== undefined) await invokeAsCaller(services, c, afterwards, {});
-  return c.json(receipt);
+  return receipt;
 }

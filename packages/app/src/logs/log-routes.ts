@@ -12,6 +12,7 @@ import {
 } from '@freehold/contracts';
 import { queryFields, textReader } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
+import type { z } from 'zod';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
 import {
@@ -27,6 +28,7 @@ import { mountRoutes, readPage } from '../request/routes.ts';
 import {
   type DenialEntry,
   type HistoryEntry,
+  type historyResponse,
   type IdentityEventEntry,
   type IdentityEventKind,
   identityEventsQuery,
@@ -36,30 +38,54 @@ import {
 /** The pages of events that one request searches for a kind. Older ones come with the next request. */
 const PAGES_SCANNED_MAX = 5;
 
+type PageQuery = ReturnType<typeof readPage>;
+
 export function mountLogs(app: Hono<AppEnv>, services: Services): void {
   mountRoutes(app, [
     ...services.app.records.map((record) => ({
       method: 'GET' as const,
       path: `${record.path}/history`,
-      answer: (c: AppContext) => recordHistory(services, c, record),
+      answer: async (c: AppContext) =>
+        c.json(
+          await recordHistory(services, c, {
+            record,
+            id: c.req.param(record.parameter) ?? '',
+            query: readPage(c),
+          }),
+        ),
     })),
-    { method: 'GET', path: '/api/denials', answer: (c) => denials(services, c) },
-    { method: 'GET', path: '/api/identity-events', answer: (c) => identityEvents(services, c) },
+    {
+      method: 'GET',
+      path: '/api/denials',
+      answer: async (c) => c.json(await denials(services, c, () => readPage(c))),
+    },
+    {
+      method: 'GET',
+      path: '/api/identity-events',
+      answer: async (c) =>
+        c.json(
+          await identityEvents(services, c, () => readIdentityEventsQuery(queryFields(new URL(c.req.url)))),
+        ),
+    },
   ]);
 }
 
-async function recordHistory(services: Services, c: AppContext, record: AddressedRecord): Promise<Response> {
-  const query = readPage(c);
+/** The history of one record, newest first. @throws PlatformError as reading the record does. */
+export async function recordHistory(
+  services: Services,
+  c: AppContext,
+  { record, id, query }: { readonly record: AddressedRecord; readonly id: string; readonly query: PageQuery },
+): Promise<z.input<typeof historyResponse>> {
   // A member who may read the record may read its history; a refusal is recorded like any other.
-  const { entity } = await readRecord(services, c, record);
+  const { entity } = await readRecord(services, c, record, id);
   return storyOf(services, c, { ...entity, ...query });
 }
 
 async function storyOf(
   services: Services,
   c: AppContext,
-  { type, id, ...query }: EntityRef & { readonly limit: number; readonly cursor?: string },
-): Promise<Response> {
+  { type, id, ...query }: EntityRef & PageQuery,
+): Promise<z.input<typeof historyResponse>> {
   const scope = scopeOf(services, c);
   const reader = await authenticatedPrincipal(services, c);
   const page = await scope.history({ entity: { type, id }, reader, ...query });
@@ -79,13 +105,17 @@ async function storyOf(
       };
     }),
   );
-  return c.json({ items, nextCursor: page.nextCursor, withheld: page.withheld === true });
+  return { items, nextCursor: page.nextCursor, withheld: page.withheld === true };
 }
 
-async function denials(services: Services, c: AppContext): Promise<Response> {
+/** A page of refused attempts. The query is read after the permission was checked. @throws PlatformError `permission_denied` */
+export async function denials(
+  services: Services,
+  c: AppContext,
+  readQuery: () => PageQuery,
+): Promise<Page<DenialEntry>> {
   await requirePermission(services, c, 'audit.read');
-  const query = readPage(c);
-  const page = await scopeOf(services, c).listDenials(query);
+  const page = await scopeOf(services, c).listDenials(readQuery());
   const actorOf = await nameActors(
     services,
     c,
@@ -98,7 +128,7 @@ async function denials(services: Services, c: AppContext): Promise<Response> {
       wanted: services.manifest.permissions[denial.permission] ?? denial.permission,
     }),
   );
-  return c.json({ items, nextCursor: page.nextCursor });
+  return { items, nextCursor: page.nextCursor };
 }
 
 function happening({ id, type, entity, payload, at }: EventRecord) {
@@ -107,9 +137,14 @@ function happening({ id, type, entity, payload, at }: EventRecord) {
 
 const readIdentityEventsQuery = textReader('The query', identityEventsQuery);
 
-async function identityEvents(services: Services, c: AppContext): Promise<Response> {
+/** A page of identity events. The query is read after the permission was checked. @throws PlatformError `permission_denied` */
+export async function identityEvents(
+  services: Services,
+  c: AppContext,
+  readQuery: () => z.output<typeof identityEventsQuery>,
+): Promise<Page<IdentityEventEntry>> {
   await requirePermission(services, c, 'member.manage');
-  const { limit, cursor, kind } = readIdentityEventsQuery(queryFields(new URL(c.req.url)));
+  const { limit, cursor, kind } = readQuery();
   const list = (at: string | undefined, count: number) =>
     directoryOf(services, c).listIdentityEvents({
       scopeId: requireNode(c).scope,
@@ -137,7 +172,7 @@ async function identityEvents(services: Services, c: AppContext): Promise<Respon
       detail: showable(event.detail),
     };
   });
-  return c.json({ items, nextCursor: page.nextCursor });
+  return { items, nextCursor: page.nextCursor };
 }
 
 /** A page of one kind. It can be short, or empty, and yet not be the last: the cursor says where to look on. */

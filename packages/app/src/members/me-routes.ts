@@ -2,11 +2,10 @@
 import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
-import type { z } from 'zod';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { callerOf, directoryOf, requireNode, scopeOf, signInException } from '../request/caller.ts';
 import { mountRoutes, readBody } from '../request/routes.ts';
-import { claimBody, type Me, type meResponse } from '../wire/wire.ts';
+import { claimBody, type Me } from '../wire/wire.ts';
 
 export function mountMe(app: Hono<AppEnv>, services: Services): void {
   app.all('/api/auth/*', async (c) => {
@@ -34,17 +33,23 @@ export function mountMe(app: Hono<AppEnv>, services: Services): void {
       path: '/api/claim',
       answer: async (c) => {
         const { token } = await readBody(c, claimBody);
-        const { subject } = await callerOf(services, c);
-        if (!subject) throw signInException(c);
-        const { session: _session, ...issued } = subject;
-        const scopeId = requireNode(c).scope;
-        return c.json(await directoryOf(services, c).claimOwner({ scopeId, token, subject: issued }));
+        return c.json(await claimSeat(services, c, token));
       },
     },
   ]);
 }
 
-async function describeCaller(services: Services, c: AppContext): Promise<z.input<typeof meResponse>> {
+/** Makes the caller the owner by the token of a claim link. @throws HTTPException 401; PlatformError as `claimOwner` does. */
+export async function claimSeat(services: Services, c: AppContext, token: string) {
+  const { subject } = await callerOf(services, c);
+  if (!subject) throw signInException(c);
+  const { session: _session, ...issued } = subject;
+  const scopeId = requireNode(c).scope;
+  return directoryOf(services, c).claimOwner({ scopeId, token, subject: issued });
+}
+
+/** Says who the caller is to this business. */
+export async function describeCaller(services: Services, c: AppContext): Promise<Me> {
   const scope = scopeOf(services, c);
   const { name: business } = await scope.identify({});
   const { subject, principal } = await callerOf(services, c);

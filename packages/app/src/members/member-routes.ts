@@ -1,6 +1,13 @@
 /** The team: its members, their roles, the removal of a member, and the owner seat in other hands. */
 import type { Member } from '@freehold/auth';
-import { PlatformError, type PrincipalId, parseInput, principalId, toTimestamp } from '@freehold/contracts';
+import {
+  type Page,
+  PlatformError,
+  type PrincipalId,
+  parseInput,
+  principalId,
+  toTimestamp,
+} from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { directoryOf, requireNode, requirePermission, scopeOf } from '../request/caller.ts';
@@ -10,16 +17,28 @@ import { membershipsOf } from './memberships.ts';
 
 export function mountMembers(app: Hono<AppEnv>, services: Services): void {
   mountRoutes(app, [
-    { method: 'GET', path: '/api/members', answer: (c) => listMembers(services, c) },
+    {
+      method: 'GET',
+      path: '/api/members',
+      answer: async (c) => c.json(await listMembers(services, c, () => readPage(c))),
+    },
     { method: 'POST', path: '/api/members/:principal/role', answer: (c) => changeRole(services, c) },
     { method: 'POST', path: '/api/members/:principal/remove', answer: (c) => removeMember(services, c) },
     { method: 'POST', path: '/api/members/:principal/make-owner', answer: (c) => transferOwner(services, c) },
   ]);
 }
 
-async function listMembers(services: Services, c: AppContext): Promise<Response> {
+/**
+ * A page of the members, as the caller may see them. The query is read after the permission was checked.
+ * @throws PlatformError `permission_denied`
+ */
+export async function listMembers(
+  services: Services,
+  c: AppContext,
+  readQuery: () => { readonly limit: number; readonly cursor?: string },
+): Promise<Page<MemberRecord>> {
   const you = await requirePermission(services, c, 'team.read');
-  const query = readPage(c);
+  const query = readQuery();
   const scope = scopeOf(services, c);
   const [page, assignments, { permissions }] = await Promise.all([
     directoryOf(services, c).listMembers({ scopeId: requireNode(c).scope, ...query }),
@@ -37,33 +56,58 @@ async function listMembers(services: Services, c: AppContext): Promise<Response>
     you: member.principal === you,
     since: toTimestamp(member.sinceMs),
   });
-  return c.json({ items: page.items.map(present), nextCursor: page.nextCursor });
+  return { items: page.items.map(present), nextCursor: page.nextCursor };
 }
 
 async function changeRole(services: Services, c: AppContext): Promise<Response> {
-  const by = await requirePermission(services, c, 'member.manage');
+  await requirePermission(services, c, 'member.manage');
   const { role } = await readBody(c, changeRoleBody);
-  if (!Object.hasOwn(services.manifest.roles, role)) throw unknownRole(services);
-  const principal = addressedMember(c);
-  await membershipsOf(services, requireNode(c)).changeRoles({ principal, roles: [role], by });
-  return c.json({ principal, role });
+  const member = addressedMember(c);
+  await giveRole(services, c, { member, role });
+  return c.json({ principal: member, role });
 }
 
 async function removeMember(services: Services, c: AppContext): Promise<Response> {
-  const by = await requirePermission(services, c, 'member.manage');
+  await requirePermission(services, c, 'member.manage');
   await readBody(c, emptyBody);
   const principal = addressedMember(c);
-  await membershipsOf(services, requireNode(c)).remove({ principal, by });
+  await endMembership(services, c, principal);
   return c.json({ principal });
 }
 
-/** Hands the owner seat to another member: for its holder alone. */
 async function transferOwner(services: Services, c: AppContext): Promise<Response> {
-  const by = await requirePermission(services, c, 'member.manage');
+  await requirePermission(services, c, 'member.manage');
   await readBody(c, emptyBody);
   const principal = addressedMember(c);
-  await membershipsOf(services, requireNode(c)).transferOwner({ to: principal, by });
+  await handOverSeat(services, c, principal);
   return c.json({ principal });
+}
+
+/** Makes a role the only one of a member, in the caller's name. @throws PlatformError as `changeRoles` of the memberships does. */
+export async function giveRole(
+  services: Services,
+  c: AppContext,
+  { member, role }: { readonly member: PrincipalId; readonly role: string },
+): Promise<void> {
+  const by = await requirePermission(services, c, 'member.manage');
+  if (!Object.hasOwn(services.manifest.roles, role)) throw unknownRole(services);
+  await membershipsOf(services, requireNode(c)).changeRoles({ principal: member, roles: [role], by });
+}
+
+/** Takes a member off the team, in the caller's name. @throws PlatformError as `remove` of the memberships does. */
+export async function endMembership(
+  services: Services,
+  c: AppContext,
+  principal: PrincipalId,
+): Promise<void> {
+  const by = await requirePermission(services, c, 'member.manage');
+  await membershipsOf(services, requireNode(c)).remove({ principal, by });
+}
+
+/** Hands the owner seat to another member: for its holder alone. @throws PlatformError as `transferOwner` does. */
+export async function handOverSeat(services: Services, c: AppContext, to: PrincipalId): Promise<void> {
+  const by = await requirePermission(services, c, 'member.manage');
+  await membershipsOf(services, requireNode(c)).transferOwner({ to, by });
 }
 
 function addressedMember(c: AppContext): PrincipalId {

@@ -25,9 +25,18 @@ export async function mayInvite(
   principal: PrincipalId,
   role: string,
 ): Promise<boolean> {
-  const offered = Object.hasOwn(roles, role) ? roles[role] : undefined;
   // An invite outlives the version of the application that offered its role.
-  if (offered === undefined) return false;
+  if (!Object.hasOwn(roles, role)) return false;
   const { permissions } = await scope.holdings({ principal });
-  return ['member.manage', ...offered.permissions].every((each) => permissions.includes(each));
+  return permissions.includes('member.manage') && isWithin({ roles }, role, permissions);
+}
+
+/** Whether these permissions cover a declared role: only then may their holder give it or take it. */
+export function isWithin(
+  { roles }: Pick<VerticalManifest, 'roles'>,
+  role: string,
+  permissions: readonly string[],
+): boolean {
+  const declared = Object.hasOwn(roles, role) ? roles[role] : undefined;
+  return declared?.permissions.every((each) => permissions.includes(each)) ?? false;
 }

@@ -16,20 +16,26 @@ import {
 /** Mounts the routes. An id names a session of the caller alone: another caller's is as unknown as none. */
 export function mountSessions(app: Hono<AppEnv>, services: Services): void {
   mountRoutes(app, [
-    { method: 'GET', path: '/api/sessions', answer: (c) => listSessions(services, c) },
+    {
+      method: 'GET',
+      path: '/api/sessions',
+      answer: async (c) =>
+        c.json({ items: await ownSessions(services, c) } satisfies z.input<typeof sessionsResponse>),
+    },
     { method: 'POST', path: '/api/sessions/end-others', answer: (c) => endOthers(services, c) },
     { method: 'POST', path: '/api/sessions/end-all', answer: (c) => endAll(services, c) },
     { method: 'POST', path: '/api/sessions/:id/end', answer: (c) => endOne(services, c) },
   ]);
 }
 
-async function listSessions(services: Services, c: AppContext): Promise<Response> {
+/** The caller's sessions. None for the bearer of a token. @throws HTTPException 401 */
+export async function ownSessions(services: Services, c: AppContext): Promise<SessionRecord[]> {
   const { issuer, sub, session } = await requireSubject(services, c);
   // A token stands for no browser, and its bearer need not learn of its subject's sessions.
-  if (!session) return c.json({ items: [] });
+  if (!session) return [];
   const { items } = await directoryOf(services, c).listSessions({ issuer, sub });
   const { scope } = requireNode(c);
-  const records = items.map(
+  return items.map(
     ({ sid, scopeId, client, startedMs, expiresMs }): SessionRecord => ({
       id: sid,
       client,
@@ -39,23 +45,34 @@ async function listSessions(services: Services, c: AppContext): Promise<Response
       here: scopeId === scope,
     }),
   );
-  return c.json({ items: records } satisfies z.input<typeof sessionsResponse>);
 }
 
 const sessionId = z.string().min(1).max(128);
 
 async function endOne(services: Services, c: AppContext): Promise<Response> {
-  const { issuer, sub } = await requireSession(services, c);
+  await requireSession(services, c);
   await readBody(c, emptyBody);
-  const id = parseInput('The address', sessionId, c.req.param('id'));
-  // The directory checks the owner of the session: another's session is as unknown as none.
-  await directoryOf(services, c).endOwnSession({ issuer, sub, sid: id });
+  await endOwnSession(services, c, parseInput('The address', sessionId, c.req.param('id')));
   return c.json({});
 }
 
+/** Ends one session of the caller. @throws HTTPException 401; PlatformError `forbidden`, reason `no_session` */
+export async function endOwnSession(services: Services, c: AppContext, id: string): Promise<void> {
+  const { issuer, sub } = await requireSession(services, c);
+  // The directory checks the owner of the session: another's session is as unknown as none.
+  await directoryOf(services, c).endOwnSession({ issuer, sub, sid: id });
+}
+
 async function endOthers(services: Services, c: AppContext): Promise<Response> {
-  const { issuer, sub, session } = await requireSession(services, c);
+  await requireSession(services, c);
   await readBody(c, emptyBody);
+  const ended = await endOtherSessions(services, c);
+  return c.json({ ended } satisfies z.input<typeof endedOthersResponse>);
+}
+
+/** Ends all sessions of the caller but this one, and returns how many there were. @throws as {@link endOwnSession} does. */
+export async function endOtherSessions(services: Services, c: AppContext): Promise<number> {
+  const { issuer, sub, session } = await requireSession(services, c);
   const directory = directoryOf(services, c);
   const { items } = await directory.listSessions({ issuer, sub });
   let count = 0;
@@ -64,15 +81,23 @@ async function endOthers(services: Services, c: AppContext): Promise<Response> {
     const { ended } = await directory.endOwnSession({ issuer, sub, sid });
     if (ended) count += 1;
   }
-  return c.json({ ended: count } satisfies z.input<typeof endedOthersResponse>);
+  return count;
 }
 
-/** Everything up to now, this very session included, and also what was begun before sessions were listed. */
 async function endAll(services: Services, c: AppContext): Promise<Response> {
-  const { issuer, sub } = await requireSession(services, c);
+  await requireSession(services, c);
   await readBody(c, emptyBody);
-  await directoryOf(services, c).endAllSessions({ issuer, sub, nowMs: services.deps.now() });
+  await endAllSessions(services, c);
   return c.json({});
+}
+
+/**
+ * Ends everything up to now: this very session too, and also what was begun before sessions were listed.
+ * @throws as {@link endOwnSession} does.
+ */
+export async function endAllSessions(services: Services, c: AppContext): Promise<void> {
+  const { issuer, sub } = await requireSession(services, c);
+  await directoryOf(services, c).endAllSessions({ issuer, sub, nowMs: services.deps.now() });
 }
 
 /** @throws HTTPException 401 */

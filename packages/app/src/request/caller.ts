@@ -156,13 +156,18 @@ function challengeOf(c: AppContext): string {
  * @throws HTTPException 401
  */
 export function notWired(declaredAt: string | null): MiddlewareHandler<AppEnv> {
-  const place = declaredAt ?? 'the declaration of this application';
   return async (c) => {
-    throw signInException(
-      c,
-      `Sign-in is not wired yet: in ${place}, replace unauthenticated() by signedIn().`,
-    );
+    throw notWiredException(c, declaredAt);
   };
+}
+
+/** 401 that names the line to change. */
+export function notWiredException(c: AppContext, declaredAt: string | null): HTTPException {
+  const place = declaredAt ?? 'the declaration of this application';
+  return signInException(
+    c,
+    `Sign-in is not wired yet: in ${place}, replace unauthenticated() by signedIn().`,
+  );
 }
 
 /** No browser may guess another content type than the declared one. */

@@ -4,13 +4,13 @@ import type { AppContext, Services } from '../declaration/env.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
 import { authenticatedPrincipal, requireNode } from './caller.ts';
 
-/** @throws PlatformError `not_found`; `permission_denied`, with its row in the denial log. */
+/** @param id default: the one in the address. @throws PlatformError `not_found`; `permission_denied`, with its row in the denial log. */
 export async function readRecord(
   services: Services,
   c: AppContext,
   { type, parameter }: AddressedRecord,
+  id = c.req.param(parameter) ?? '',
 ): Promise<{ readonly entity: EntityRef; readonly output: unknown }> {
-  const id = c.req.param(parameter) ?? '';
   const output = await invokeAsCaller(services, c, `${type}/get`, { [parameter]: id });
   return { entity: { type, id }, output };
 }

@@ -16,10 +16,11 @@ import {
   recogniseCaller,
   type VerifyingAuthProvider,
 } from '@freehold/auth';
-import { PlatformError } from '@freehold/contracts';
+import { PlatformError, problemDocument } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import { HTTPException } from 'hono/http-exception';
 import type { AppContext, AppServices, Instance, Services, SignIn, SignIns } from '../declaration/env.ts';
+import { colorOf } from '../declaration/look.ts';
 import { requireNode } from './caller.ts';
 
 /** Where the holder of an account of the directory changes what it signs in with. */
@@ -33,9 +34,10 @@ const APP_NAME_LENGTH_MAX = 80;
  */
 export function makeSignIns(
   deps: AppServices,
-  { host, directory, manifest }: Pick<Services, 'host' | 'directory' | 'manifest'>,
+  { host, directory, manifest, app }: Pick<Services, 'host' | 'directory' | 'manifest' | 'app'>,
 ): SignIns {
   const { now, random, fetch } = deps;
+  const color = colorOf(app.look ?? {});
   const runtime: AuthRuntime = {
     onError: '/',
     backchannelLogout: true,
@@ -90,7 +92,7 @@ export function makeSignIns(
       directory: directory(tenant),
       mailer: deps.mailer,
       baseUrl: auth.settings.BASE_URL || origin,
-      theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX) },
+      theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX), ...(color && { accentColor: color }) },
       // A misspelt value closes it.
       signUp: auth.settings.SIGN_UP === 'open' ? 'open' : 'closed',
       runtime: cookieDomain === undefined ? runtime : { ...runtime, cookieDomain },
@@ -116,7 +118,7 @@ export function makeSignIns(
       made.set(auth, signIn);
       return signIn;
     } catch (error) {
-      if (error instanceof AuthConfigError) throw configException(c, error);
+      if (error instanceof AuthConfigError) throw configException(app, c, error);
       throw error;
     }
   };
@@ -156,9 +158,10 @@ function directorySignIn(provider: DirectoryAuthProvider, settings: InstanceAuth
 }
 
 /** A sign-in that is not set up, as the framework's exception with the status and the words of the error (spec 7.3). */
-function configException(c: AppContext, error: AuthConfigError): HTTPException {
+function configException(app: Services['app'], c: AppContext, error: AuthConfigError): HTTPException {
   const code = error.status === 503 ? 'unavailable' : 'internal';
   const refused = new PlatformError(code, error.message, { reason: 'sign_in_not_configured' });
-  const res = refusal(c.req.raw.headers, refused);
+  // The supplied pages make a page of a problem.
+  const res = app.web === undefined ? problemDocument(refused) : refusal(c.req.raw.headers, refused);
   return new HTTPException(error.status, { message: error.message, res, cause: error });
 }

@@ -5,6 +5,7 @@ import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services, WebFile } from '../declaration/env.ts';
 import { requireNode } from '../request/caller.ts';
+import { isNavigation } from '../request/navigation.ts';
 
 /** Every file is our own, none is inline, and no page may frame us. */
 const CONTENT_SECURITY_POLICY = [
@@ -35,12 +36,6 @@ export function mountWeb(app: Hono<AppEnv>, { deps: { webFiles: files }, manifes
     throw new PlatformError('not_found', 'There is nothing at this address.');
   });
   app.all('*', (c) => answerOtherMethod(c.req.method, ['GET']));
-}
-
-/** Whether a browser navigates; a missing script or image must not become a page. */
-function isNavigation(c: AppContext): boolean {
-  const mode = c.req.header('sec-fetch-mode');
-  return mode === undefined ? (c.req.header('accept') ?? '').includes('text/html') : mode === 'navigate';
 }
 
 function serve(c: AppContext, file: WebFile): Response {

@@ -3,7 +3,14 @@
  * admin and an invitable role are; this file puts the steps into the right order.
  */
 
-import { PlatformError, type PrincipalId, parseInput, principalId, type ScopeRef } from '@freehold/contracts';
+import {
+  type Page,
+  PlatformError,
+  type PrincipalId,
+  parseInput,
+  principalId,
+  type ScopeRef,
+} from '@freehold/contracts';
 import { queryFields, readJsonObject, requireSameOrigin, textReader } from '@freehold/contracts/http';
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -18,7 +25,10 @@ import { takeLeftoverRoles, unlessUnknown } from '../member-changes/settle-invit
 import {
   acceptInviteBody,
   createInviteBody,
+  type InviteRecord,
+  type ListQuery,
   listInvitesQuery,
+  type PreviewRecord,
   revokeInviteBody,
   showInviteQuery,
   toInviteRecord,
@@ -37,6 +47,8 @@ export {
 
 /** An invite's body is a few words. */
 const BODY_BYTES_MAX = 16 * 1_024;
+
+export { createInviteBody, type InviteRecord, type PreviewRecord };
 
 const readListQuery = textReader('The query', listInvitesQuery);
 const readShowQuery = textReader('The query', showInviteQuery);
@@ -115,40 +127,101 @@ export function mountInviteRoutes<E extends Env>(app: Hono<E>, deps: InviteRoute
     if (c.req.method === 'POST') await own(() => requireSameOrigin(c.req.raw.headers, originOf(c, deps)));
     await next();
   };
-  app.get('/api/invites', guard, (c: Context<E>) =>
-    c.req.query('token') === undefined ? listInvites(c, deps) : showInvite(c, deps),
+  const steps = makeInviteSteps(deps);
+  app.get('/api/invites', guard, async (c: Context<E>) => {
+    if (c.req.query('token') === undefined)
+      return c.json(await steps.list(c, () => own(() => readListQuery(queryOf(c)))));
+    const { token } = await own(() => readShowQuery(queryOf(c)));
+    // This page's own address holds the token: no link on it may pass it on.
+    c.header('referrer-policy', 'no-referrer');
+    return c.json(await steps.show(c, token));
+  });
+  app.post('/api/invites', guard, async (c: Context<E>) =>
+    c.json(await steps.create(c, () => readBody(c, createInviteBody)), 201),
   );
-  app.post('/api/invites', guard, (c: Context<E>) => createInvite(c, deps));
-  app.post('/api/invites/:principal/revoke', guard, (c: Context<E>) => revokeInvite(c, deps));
-  app.post('/api/accept-invite', guard, (c: Context<E>) => acceptInvite(c, deps));
+  app.post('/api/invites/:principal/revoke', guard, async (c: Context<E>) =>
+    c.json(
+      await steps.revoke(c, async () => {
+        const principal = await own(() => parseInput('The address', principalId, c.req.param('principal')));
+        await readBody(c, revokeInviteBody);
+        return principal;
+      }),
+    ),
+  );
+  app.post('/api/accept-invite', guard, async (c: Context<E>) => {
+    const { token } = await readBody(c, acceptInviteBody);
+    return c.json(await steps.accept(c, token));
+  });
 }
 
-async function listInvites<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+/** The steps behind the routes, for pages of the application that take the same steps. */
+export interface InviteSteps<E extends Env = Env> {
+  /** A page of the invites, for an admin. The query is read after the permission was checked. */
+  list(c: Context<E>, readQuery: () => Awaitable<ListQuery>): Promise<Page<InviteRecord>>;
+  /** The preview for the holder of a link. Changes nothing. */
+  show(c: Context<E>, token: string): Promise<PreviewRecord>;
+  /** Makes an invite; the link is in this answer alone. The body is read after the permission was checked. */
+  create(
+    c: Context<E>,
+    readBody: () => Awaitable<z.output<typeof createInviteBody>>,
+  ): Promise<{ readonly invite: InviteRecord; readonly url: string }>;
+  /** Ends an invite with its role, for an admin. It can be repeated. */
+  revoke(
+    c: Context<E>,
+    readPrincipal: () => Awaitable<PrincipalId>,
+  ): Promise<{ readonly invite: InviteRecord }>;
+  /** Binds the signed-in caller to the invite of a token. */
+  accept(c: Context<E>, token: string): Promise<{ readonly principal: PrincipalId; readonly role: string }>;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** Their refusals are those of the routes: HTTP exceptions, and the errors of the application and the directory. */
+export function makeInviteSteps<E extends Env>(deps: InviteRouteDeps<E>): InviteSteps<E> {
+  return {
+    list: (c, readQuery) => listInvites(c, deps, readQuery),
+    show: (c, token) => showInvite(c, deps, token),
+    create: (c, read) => createInvite(c, deps, read),
+    revoke: (c, read) => revokeInvite(c, deps, read),
+    accept: (c, token) => acceptInvite(c, deps, token),
+  };
+}
+
+async function listInvites<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  readQuery: () => Awaitable<ListQuery>,
+): Promise<Page<InviteRecord>> {
   const scope = await deps.scope(c);
   await deps.requireAdmin(c, scope);
-  const { limit, cursor } = await own(() => readListQuery(queryOf(c)));
+  const { limit, cursor } = await readQuery();
   const directory = await deps.directory(c);
   const page = await directory.listInvites({
     scopeId: scope.scopeId,
     limit,
     ...(cursor === undefined ? {} : { cursor }),
   });
-  return c.json({ items: page.items.map(toInviteRecord), nextCursor: page.nextCursor });
+  return { items: page.items.map(toInviteRecord), nextCursor: page.nextCursor };
 }
 
-async function showInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+async function showInvite<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  token: string,
+): Promise<PreviewRecord> {
   const { scopeId } = await deps.scope(c);
-  const { token } = await own(() => readShowQuery(queryOf(c)));
-  // This page's own address holds the token: no link on it may pass it on.
-  c.header('referrer-policy', 'no-referrer');
   const directory = await deps.directory(c);
-  return c.json(toPreviewRecord(await directory.showInvite({ token, scopeId })));
+  return toPreviewRecord(await directory.showInvite({ token, scopeId }));
 }
 
-async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+async function createInvite<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  readInvite: () => Awaitable<z.output<typeof createInviteBody>>,
+): Promise<{ invite: InviteRecord; url: string }> {
   const { tenantId, scopeId } = await deps.scope(c);
   const by = await deps.requireAdmin(c, { tenantId, scopeId });
-  const body = await readBody(c, createInviteBody);
+  const body = await readInvite();
   if (!deps.roles.includes(body.role)) throw httpProblem(roleNotOffered(deps.roles));
   if (!(await deps.mayInvite(c, by, body.role)))
     throw httpProblem(
@@ -172,14 +245,17 @@ async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
       ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1_000 }),
     })
     .catch((failure: unknown) => revokeGrant(c, deps, { assignment, by, failure }));
-  return c.json({ invite: toInviteRecord(invite), url: `${originOf(c, deps)}/?invite=${token}` }, 201);
+  return { invite: toInviteRecord(invite), url: `${originOf(c, deps)}/?invite=${token}` };
 }
 
-async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+async function revokeInvite<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  readPrincipal: () => Awaitable<PrincipalId>,
+): Promise<{ invite: InviteRecord }> {
   const { tenantId, scopeId } = await deps.scope(c);
   const by = await deps.requireAdmin(c, { tenantId, scopeId });
-  const principal = await own(() => parseInput('The address', principalId, c.req.param('principal')));
-  await readBody(c, revokeInviteBody);
+  const principal = await readPrincipal();
   const directory = await deps.directory(c);
   // The invite first, so that it is not accepted in between; a retry revokes a grant that stayed behind.
   const { invite } = await directory.revokeInvite({ scopeId, principal, by });
@@ -187,13 +263,16 @@ async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
     await deps.revokeScopeRole(c, { tenantId, scopeId, principal, role: invite.role }, by);
   });
   await directory.leftoverRolesTaken({ scopeId, principals: [principal] });
-  return c.json({ invite: toInviteRecord(invite) });
+  return { invite: toInviteRecord(invite) };
 }
 
-async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+async function acceptInvite<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  token: string,
+): Promise<{ principal: PrincipalId; role: string }> {
   const scope = await deps.scope(c);
   const { scopeId } = scope;
-  const { token } = await readBody(c, acceptInviteBody);
   const provider = await deps.provider(c);
   const subject = await provider.resolve(c.req.raw.headers);
   if (!subject) {
@@ -210,7 +289,7 @@ async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   await requireInviter(c, deps, { scope, directory, token });
   const { principal, role } = await directory.claimInvite({ scopeId, token, subject });
   await endLeftoverRoles(c, deps, { scope, directory });
-  return c.json({ principal, role });
+  return { principal, role };
 }
 
 /**

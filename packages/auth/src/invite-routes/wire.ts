@@ -57,6 +57,7 @@ export const acceptedInvite = z.object({ principal: principalId, role: roleKey }
 export const showInviteQuery = z.strictObject({ token: acceptInviteBody.shape.token });
 
 export const listInvitesQuery = z.strictObject(pageQuery);
+export type ListQuery = z.output<typeof listInvitesQuery>;
 
 /** Returns an invite as the routes answer it, without its token. */
 export function toInviteRecord(invite: Invite) {
@@ -73,6 +74,9 @@ export function toInviteRecord(invite: Invite) {
     revokedAt: invite.revokedAtMs === null ? null : toTimestamp(invite.revokedAtMs),
   };
 }
+
+export type InviteRecord = ReturnType<typeof toInviteRecord>;
+export type PreviewRecord = ReturnType<typeof toPreviewRecord>;
 
 export function toPreviewRecord(preview: InvitePreview) {
   const { expiresAtMs, ...shown } = preview;

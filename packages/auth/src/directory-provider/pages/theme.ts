@@ -33,7 +33,7 @@ export interface AccentColors {
   readonly dark: AccentPair;
 }
 
-const ACCENT_DEFAULT = '#1f5f4a';
+export const ACCENT_DEFAULT = '#1f5f4a';
 const APP_NAME_LENGTH_MAX = 80;
 /** `URL` lets a semicolon, an asterisk and a quote through, which no host name has. */
 const PLAIN_HOST = /^[a-z0-9.:[\]-]+$/;

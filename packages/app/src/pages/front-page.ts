@@ -1,0 +1,103 @@
+/** The first page: signed out, not a member, or what there is for a member; and what to change while sign-in is not wired. */
+import { alert, type Html, html, notice } from '@freehold/auth/page-kit';
+import { erasableTypes } from './erase-page.ts';
+import { type Exchange, ownOrigin, show } from './exchange.ts';
+import { PATHS, SIGN_OUT, signInUrl } from './frame.ts';
+import { claimPage, invitePage } from './link-pages.ts';
+import { oneOf } from './parts.ts';
+import { otherAccount, personNow } from './person.ts';
+
+export async function frontPage(x: Exchange): Promise<Response> {
+  const { services, query, me } = x;
+  if (services.app.authenticatedPrincipal.kind === 'unauthenticated')
+    return notWiredPage(x, services.app.authenticatedPrincipal.declaredAt);
+  const invite = query.get('invite');
+  if (invite !== null) return invitePage(x, { token: invite });
+  const claim = query.get('claim');
+  if (claim !== null) return claimPage(x, { token: claim });
+  if (me.status === 'signed_out') return signedOutPage(x);
+  return me.status === 'stranger' ? strangerPage(x) : memberPage(x);
+}
+
+function notWiredPage(x: Exchange, declaredAt: string | null): Promise<Response> {
+  const { t } = x;
+  return show(x, {
+    title: t.front.notWired,
+    narrow: true,
+    body: html`<p>${t.front.notWiredWhat(declaredAt ?? 'src/app.ts')}</p>
+<p>${t.front.notWiredThen}</p>`,
+  });
+}
+
+function signedOutPage(x: Exchange): Promise<Response> {
+  const { t, me, query } = x;
+  const code = query.get('error');
+  const isOutEverywhere = query.get('done') === 'everywhere';
+  const failure = code === null ? undefined : t.front.failures[oneOf(t.front.failures, code) ?? 'other'];
+  const mode = me.signIn?.mode;
+  return show(x, {
+    title: t.front.welcome(me.business),
+    narrow: true,
+    body: html`${alert(failure)}${notice(isOutEverywhere ? t.front.signedOutEverywhere : undefined)}${
+      mode === 'tokens'
+        ? html`<p>${t.front.forPrograms}</p>`
+        : html`<p>${t.front.signInFirst}</p>
+<p class="actions"><a class="button" href="${signInUrl(PATHS.front)}">${t.frame.signIn}</a></p>`
+    }${
+      isOutEverywhere &&
+      mode === 'hosted' &&
+      html`<p class="actions"><a class="button plain" href="/api/auth/logout?federated">${t.front.alsoAtIssuer}</a></p>`
+    }`,
+  });
+}
+
+function strangerPage(x: Exchange): Promise<Response> {
+  const { t, me } = x;
+  const reason = me.seat?.reason ?? null;
+  return show(x, {
+    title: t.front.notMember,
+    narrow: true,
+    body: html`<p>${t.front.signedInAs(personNow(x))}</p>
+<p>${reason === null ? t.front.notMemberWhat(me.business) : t.front.seats[reason]}</p>
+${otherAccount(x, PATHS.front)}
+<p class="actions"><a class="button plain" href="${SIGN_OUT}">${t.frame.signOut}</a></p>`,
+  });
+}
+
+function memberPage(x: Exchange): Promise<Response> {
+  const { t, me, services } = x;
+  const may = (permission: string) => me.permissions.includes(permission);
+  const sees = (permission: string, place: Html) => (may(permission) ? [place] : []);
+  const logs = may('member.manage') || may('audit.read');
+  return show(x, {
+    title: t.front.welcome(me.business),
+    body: html`<p>${t.front.signedInAs(personNow(x))} ${t.front.yourRoles(
+      me.roles.map(({ name }) => name).join(', ') || t.frame.roleNone,
+    )}</p>
+<h2>${t.front.whatIsHere}</h2>
+<ul class="places">${[
+      ...sees('team.read', place(PATHS.team, t.frame.team, t.front.teamWhat)),
+      ...(logs ? [place(PATHS.log, t.frame.log, t.front.logWhat)] : []),
+      ...(services.app.records.length > 0
+        ? [place(PATHS.history, t.front.history, t.front.historyWhat)]
+        : []),
+      ...(erasableTypes(x).length > 0 ? [place(PATHS.erase, t.front.erase, t.front.eraseWhat)] : []),
+      place(PATHS.account, t.frame.account, t.front.accountWhat),
+      place('/api/docs', t.front.apiDocs, t.front.apiDocsWhat),
+    ]}</ul>
+<section>
+<h2>${t.front.mcp}</h2>
+<p>${t.front.mcpWhat}</p>
+<p><code>${mcpAddress(x)}</code></p>
+</section>`,
+  });
+}
+
+function place(path: string, name: string, what: string): Html {
+  return html`<li><a class="place" href="${path}"><strong>${name}</strong> <span>${what}</span></a></li>`;
+}
+
+/** Where an agent uses the application. */
+export function mcpAddress(x: Exchange): string {
+  return `${ownOrigin(x)}/api/mcp`;
+}
