@@ -57,7 +57,12 @@ const FORMATS = new Map<string, Intl.DateTimeFormat>();
 export function moment({ spoken: { tag } }: Pick<Exchange, 'spoken'>, iso: string): Html {
   let format = FORMATS.get(tag);
   if (!format) {
-    format = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+    // English without a region: the order of day and month that no reader mistakes.
+    format = new Intl.DateTimeFormat(tag === 'en' ? 'en-GB' : tag, {
+      dateStyle: 'medium',
+      timeStyle: 'short',
+      timeZone: 'UTC',
+    });
     FORMATS.set(tag, format);
   }
   return html`<time datetime="${iso}">${format.format(new Date(iso))} UTC</time>`;
