@@ -71,7 +71,7 @@ function sessionsSection(x: Exchange, sessions: readonly SessionRecord[]): Html 
 function sessionItem(x: Exchange, { id, client, startedAt, current, here }: SessionRecord): Html {
   const { t } = x;
   const name = client ?? t.account.unknownBrowser;
-  return html`<li class="row"><div><p><strong>${chosen(name)}</strong>${current && html`<span class="tag">${t.account.thisOne}</span>`}</p>
+  return html`<li class="row"><div><p><strong>${chosen(name)}</strong> ${current && html`<span class="tag">${t.account.thisOne}</span>`}</p>
 <p class="muted">${t.account.started} ${moment(x, startedAt)}${!here && html` · ${t.account.elsewhere}`}</p></div>
 ${form(
   PATHS.endSession,

@@ -55,17 +55,23 @@ const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
 /** A time. The reader's zone is not known without a script, so that it is UTC, and says so. */
 export function moment({ spoken: { tag } }: Pick<Exchange, 'spoken'>, iso: string): Html {
-  let format = FORMATS.get(tag);
-  if (!format) {
-    // English without a region: the order of day and month that no reader mistakes.
-    format = new Intl.DateTimeFormat(tag === 'en' ? 'en-GB' : tag, {
-      dateStyle: 'medium',
-      timeStyle: 'short',
-      timeZone: 'UTC',
-    });
-    FORMATS.set(tag, format);
-  }
-  return html`<time datetime="${iso}">${format.format(new Date(iso))} UTC</time>`;
+  const text = formatOf(tag, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
+  return html`<time datetime="${iso}">${text} UTC</time>`;
+}
+
+/** The day of a time, in UTC. */
+export function day({ spoken: { tag } }: Pick<Exchange, 'spoken'>, iso: string): Html {
+  return html`<time datetime="${iso}">${formatOf(tag, { dateStyle: 'medium' }).format(new Date(iso))}</time>`;
+}
+
+function formatOf(tag: string, style: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${tag} ${style.timeStyle ?? ''}`;
+  const known = FORMATS.get(key);
+  if (known) return known;
+  // English without a region: the order of day and month that no reader mistakes.
+  const format = new Intl.DateTimeFormat(tag === 'en' ? 'en-GB' : tag, { ...style, timeZone: 'UTC' });
+  FORMATS.set(key, format);
+  return format;
 }
 
 /** The way to the next page of a list and back to its first. */

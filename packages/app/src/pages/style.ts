@@ -43,7 +43,8 @@ const RULES = `body { padding-top: 1rem; }
 .skip { position: absolute; left: 1rem; top: -10rem; z-index: 1; padding: .75rem 1rem; border-radius: var(--auth-radius); background: var(--auth-accent); color: var(--auth-accent-ink); }
 .skip:focus { top: .5rem; }
 main:focus { outline: none; }
-h2 { margin-top: 0; }
+h1 + section { margin-top: 0; padding-top: 0; border-top: 0; }
+h2 { margin-top: 0; overflow-wrap: anywhere; }
 h3 { margin: 1rem 0 .25rem; font-size: 1rem; }
 select { width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--auth-edge); border-radius: var(--auth-radius); background: var(--auth-card); color: inherit; font: inherit; }
 select[aria-invalid="true"] { border-color: var(--auth-bad); }
@@ -53,10 +54,11 @@ select[aria-invalid="true"] { border-color: var(--auth-bad); }
 .items p { margin: 0 0 .25rem; }
 .items .row { align-items: center; }
 .items .row > div { flex: 1 1 14rem; min-width: 0; }
-.row select { width: auto; max-width: 100%; }
-.plain.small { min-height: 2.25rem; padding: .25rem .75rem; }
+.row select { width: auto; max-width: 100%; min-height: 2.5rem; padding-block: .25rem; }
+.small { min-height: 2.5rem; padding: .25rem .875rem; }
+.items .row.controls { justify-content: start; gap: .5rem; margin: .5rem 0 0; }
 .button.danger { border-color: var(--auth-bad); background: none; color: var(--auth-bad); }
-.tag { display: inline-block; margin-left: .375rem; padding: 0 .5rem; border: 1px solid var(--auth-line); border-radius: 1rem; color: var(--auth-muted); font-size: .8125rem; font-weight: normal; white-space: nowrap; }
+.tag { display: inline-block; margin-right: .375rem; padding: 0 .5rem; border: 1px solid var(--auth-line); border-radius: 1rem; color: var(--auth-muted); font-size: .8125rem; font-weight: normal; white-space: nowrap; }
 .muted { color: var(--auth-muted); font-size: .875rem; }
 .facts { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .25rem 1rem; margin: 0 0 .75rem; }
 .facts dt { color: var(--auth-muted); }

@@ -8,7 +8,7 @@ import { isWithin } from '../members/memberships.ts';
 import type { MemberRecord } from '../wire/wire.ts';
 import { type Exchange, sentenceOf, show } from './exchange.ts';
 import { PATHS } from './frame.ts';
-import { button, moment, oneOf, pageOf, pager, roleName, roleNames, section, select } from './parts.ts';
+import { button, day, oneOf, pageOf, pager, roleName, roleNames, section, select } from './parts.ts';
 
 /** What was typed into the form of an invite. */
 export interface TypedInvite {
@@ -61,15 +61,19 @@ function memberItem(
   const { t } = x;
   const name = nameOf(x, member);
   const isSeatHolder = members.some(({ you, owner }) => you && owner);
-  return html`<li class="row"><div><p><strong>${chosen(name)}</strong>${member.you && html`<span class="tag">${t.team.you}</span>`}${
+  const mayTransfer = manages && isSeatHolder && !member.owner;
+  return html`<li><p><strong>${chosen(name)}</strong> ${member.you && html`<span class="tag">${t.team.you}</span>`}${
     member.owner && html`<span class="tag">${t.team.owner}</span>`
   }</p>
-<p class="muted">${roleNames(x, member.roles)}${member.email !== null && member.name !== null && html` · ${chosen(member.email)}`} · ${t.team.since} ${moment(x, member.since)}</p></div>
-${mayChange(x, member, manages) && changes(x, member, name)}${
-  manages &&
-  isSeatHolder &&
-  !member.owner &&
-  html`<p class="actions"><a class="button plain small" aria-label="${t.team.makeOwnerOf(name)}" href="${PATHS.transfer}?member=${member.principal}">${t.team.makeOwner}</a></p>`
+<p class="muted">${roleNames(x, member.roles)}${
+    member.email !== null && member.name !== null && html` · ${chosen(member.email)}`
+  } · ${t.team.since} ${day(x, member.since)}</p>
+${
+  (mayChange(x, member, manages) || mayTransfer) &&
+  html`<div class="row controls">${mayChange(x, member, manages) && changes(x, member, name)}${
+    mayTransfer &&
+    html`<p class="actions"><a class="button plain small" aria-label="${t.team.makeOwnerOf(name)}" href="${PATHS.transfer}?member=${member.principal}">${t.team.makeOwner}</a></p>`
+  }</div>`
 }</li>`;
 }
 
@@ -168,7 +172,7 @@ function inviteItem(x: Exchange, { principal, name, email, role, expiresAt }: In
   const { t } = x;
   const who = name ?? email ?? t.team.anyone;
   return html`<li class="row"><div><p><strong>${chosen(who)}</strong></p>
-<p class="muted">${roleName(x, role)}${name !== null && email !== null && html` · ${chosen(email)}`} · ${t.team.until} ${moment(x, expiresAt)}</p></div>
+<p class="muted">${roleName(x, role)}${name !== null && email !== null && html` · ${chosen(email)}`} · ${t.team.until} ${day(x, expiresAt)}</p></div>
 ${form(
   PATHS.revokeInvite,
   html`${hidden('invite', principal)}${button(t.team.revoke, { about: t.team.revokeOf(who), look: 'plain small' })}`,
