@@ -44,7 +44,7 @@ export interface PageContent {
   readonly hasToken?: boolean;
 }
 
-/** What is around the content. */
+/** The surroundings of the content. */
 export interface Surroundings {
   readonly look: Look;
   readonly spoken: Spoken;

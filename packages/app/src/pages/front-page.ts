@@ -16,7 +16,7 @@ export async function frontPage(x: Exchange): Promise<Response> {
   const claim = query.get('claim');
   if (claim !== null) return claimPage(x, { token: claim });
   if (me.status === 'signed_out') return signedOutPage(x);
-  return me.status === 'stranger' ? strangerPage(x) : memberPage(x);
+  return me.status === 'stranger' ? nonMemberPage(x) : memberPage(x);
 }
 
 function notWiredPage(x: Exchange, declaredAt: string | null): Promise<Response> {
@@ -51,7 +51,7 @@ function signedOutPage(x: Exchange): Promise<Response> {
   });
 }
 
-function strangerPage(x: Exchange): Promise<Response> {
+function nonMemberPage(x: Exchange): Promise<Response> {
   const { t, me } = x;
   const reason = me.seat?.reason ?? null;
   return show(x, {

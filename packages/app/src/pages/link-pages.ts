@@ -33,7 +33,7 @@ ${alert(link.fault)}${actions(x, {
   signIn: t.links.signInToAccept,
   byProgram: '/api/accept-invite',
   member: t.links.memberAlready,
-  stranger: tokenForm(PATHS.acceptInvite, link.token, t.links.accept),
+  nonMember: tokenForm(PATHS.acceptInvite, link.token, t.links.accept),
 })}`;
   return show(x, { ...page(t.links.invited, body, link.fault), ...statusOf(link) });
 }
@@ -65,7 +65,7 @@ ${alert(link.fault)}${actions(x, {
   signIn: t.links.signInToClaim,
   byProgram: '/api/claim',
   member: t.links.claimAsMember,
-  stranger: tokenForm(PATHS.claim, link.token, t.links.becomeOwner),
+  nonMember: tokenForm(PATHS.claim, link.token, t.links.becomeOwner),
 })}`;
   return show(x, { ...page(t.links.claim(me.business), body, link.fault), ...statusOf(link) });
 }
@@ -86,7 +86,7 @@ function statusOf({ status }: Link): Pick<PageContent, 'status'> {
   return status === undefined ? {} : { status };
 }
 
-/** What the reader can do with a link that works: it depends on who they are here. */
+/** The steps that the reader can take with a link that works: they depend on who the reader is here. */
 function actions(
   x: Exchange,
   words: {
@@ -94,7 +94,7 @@ function actions(
     readonly signIn: string;
     readonly byProgram: string;
     readonly member: string;
-    readonly stranger: Html;
+    readonly nonMember: Html;
   },
 ): Html {
   const { me, t } = x;
@@ -103,7 +103,7 @@ function actions(
   if (me.status === 'signed_out')
     return html`<p class="actions"><a class="button" href="${signInUrl(words.path)}">${words.signIn}</a></p>`;
   const who = html`<p>${t.front.signedInAs(personNow(x))}</p>`;
-  if (me.status === 'stranger') return html`${who}${words.stranger}${otherAccount(x, words.path)}`;
+  if (me.status === 'stranger') return html`${who}${words.nonMember}${otherAccount(x, words.path)}`;
   return html`${who}<p>${words.member}</p>${goOn(t.links.goOn)}${otherAccount(x, words.path)}`;
 }
 

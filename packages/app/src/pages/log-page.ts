@@ -78,7 +78,7 @@ function personIn(
 ): string | null {
   if (person !== null) return person.name ?? t.frame.formerMember;
   const kind = kindOfIdentityEvent(type);
-  return kind === 'sign_ins' || kind === 'accounts' || type.endsWith('_refused') ? t.frame.stranger : null;
+  return kind === 'sign_ins' || kind === 'accounts' || type.endsWith('_refused') ? t.frame.nonMember : null;
 }
 
 function inWords(x: Exchange, name: string, values: readonly string[]): string {

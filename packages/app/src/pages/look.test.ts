@@ -45,13 +45,13 @@ test.each([
 });
 
 test('a page says its language, and is wholly in it', async () => {
-  await using house = await openSmallApp({ app: { look: { language: 'de' } }, business: 'Gasthof' });
-  const page = await house.reader().open('/');
+  await using fixture = await openSmallApp({ app: { look: { language: 'de' } }, business: 'Gasthof' });
+  const page = await fixture.reader().open('/');
   expect(page.text).toContain('<html lang="de">');
   expect(page.text).toContain('Willkommen bei Gasthof');
-  const refused = await house.reader().open('/?invite=none');
+  const refused = await fixture.reader().open('/?invite=none');
   expect(refused.text).toContain('Dieser Einladungslink ist nicht gültig.');
-  const problem = await house.reader().open('/account');
+  const problem = await fixture.reader().open('/account');
   expect(problem.text).toContain('Melden Sie sich zuerst an');
 });
 
@@ -81,14 +81,14 @@ test.each([
 });
 
 test('the pages of sign-in have the same colour', async () => {
-  await using house = await openSmallApp({
+  await using fixture = await openSmallApp({
     app: { look: { color: '#a03' } },
     config: { AUTH_PROVIDER: 'directory' },
     services: { mailer: { send: async () => undefined } },
   });
   const [own, theirs] = await Promise.all([
-    house.reader().open('/'),
-    house.reader().open('/api/auth/style.css'),
+    fixture.reader().open('/'),
+    fixture.reader().open('/api/auth/style.css'),
   ]);
   const accent = /--auth-accent: [^;]+;/.exec(theirs.text)?.[0];
   expect(accent).toBeDefined();

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSmallApp, type Page, type Reader, type SmallApp } from '../../test/small-app.ts';
 import { unauthenticated } from '../index.ts';
 
-let house: SmallApp;
+let fixture: SmallApp;
 let ada: Reader;
 beforeAll(async () => {
-  house = await openSmallApp();
+  fixture = await openSmallApp();
   // The first person who signs in is the owner.
-  ada = await house.signedIn('ada', 'Ada <img src=x onerror=alert(1)>');
+  ada = await fixture.signedIn('ada', 'Ada <img src=x onerror=alert(1)>');
   await ada.open('/');
 });
 afterAll(async () => {
-  expect(house.incidents).toEqual([]);
-  await house[Symbol.asyncDispose]();
+  expect(fixture.incidents).toEqual([]);
+  await fixture[Symbol.asyncDispose]();
 });
 
 /** The principal of a member, as a form of the page of the team names it. */
@@ -27,20 +27,20 @@ const headingOf = ({ text }: Page) => /<h1>(.*?)<\/h1>/s.exec(text)?.[1];
 
 describe('the first page', () => {
   test('asks an anonymous visitor to sign in', async () => {
-    const page = await house.reader().open('/');
+    const page = await fixture.reader().open('/');
     expect(page.status).toBe(200);
     expect(page.text).toContain('href="/api/auth/login?returnTo=%2F"');
     expect(page.text).not.toContain('<nav');
   });
 
   test('says why signing in did not work', async () => {
-    const page = await house.reader().open('/?error=flow_expired');
+    const page = await fixture.reader().open('/?error=flow_expired');
     expect(page.text).toContain('Signing in took too long.');
-    expect((await house.reader().open('/?error=__proto__')).text).toContain('Signing in did not work.');
+    expect((await fixture.reader().open('/?error=__proto__')).text).toContain('Signing in did not work.');
   });
 
   test('tells a person without a membership what to do, and offers another account', async () => {
-    const page = await (await house.signedIn('eve', 'Eve')).open('/');
+    const page = await (await fixture.signedIn('eve', 'Eve')).open('/');
     expect(headingOf(page)).toBe('You are not a member here');
     expect(page.text).toContain('Eve (eve@example.org)');
     expect(page.text).toContain('/api/auth/login?switch');
@@ -52,7 +52,7 @@ describe('the first page', () => {
     for (const path of ['/team', '/log', '/log/history', '/erase', '/account', '/api/docs'])
       expect(own.text).toContain(`href="${path}"`);
     expect(own.text).toContain('https://inn.example/api/mcp');
-    const { member } = await house.join(ada, 'bo', { role: 'porter', name: 'Bo' });
+    const { member } = await fixture.join(ada, 'bo', { role: 'porter', name: 'Bo' });
     const porters = await member.open('/');
     for (const path of ['/team', '/log', '/erase']) expect(porters.text).not.toContain(`href="${path}"`);
     expect(porters.text).toContain('href="/log/history"');
@@ -78,12 +78,12 @@ describe('a link', () => {
 
   test('of an invite is shown, leads back after the sign-in, and is accepted', async () => {
     const search = await linkFor('porter');
-    const anonymous = await house.reader().open(`/${search}`);
+    const anonymous = await fixture.reader().open(`/${search}`);
     expect(headingOf(anonymous)).toBe('You are invited');
     expect(anonymous.text).toContain(`returnTo=${encodeURIComponent(`/${search}`)}`);
     expect(anonymous.headers.get('referrer-policy')).toBe('strict-origin');
     expect(anonymous.headers.get('cache-control')).toContain('no-store');
-    const cy = await house.signedIn('cy', 'Cy');
+    const cy = await fixture.signedIn('cy', 'Cy');
     const invited = await cy.open(`/${search}`);
     expect(invited.text).toContain('Porter &lt;b&gt;');
     const token = new URLSearchParams(search).get('invite') ?? '';
@@ -91,12 +91,12 @@ describe('a link', () => {
     expect([accepted.status, accepted.location]).toEqual([303, '/']);
     expect((await cy.open('/')).text).toContain('Your role: Porter');
     // The link is spent for the next person, who reads why.
-    const late = await (await house.signedIn('dan', 'Dan')).send('/accept-invite', { token });
+    const late = await (await fixture.signedIn('dan', 'Dan')).send('/accept-invite', { token });
     expect(late.text).toContain('This invite was accepted already.');
   });
 
   test('that does not work says so', async () => {
-    const page = await house.reader().open('/?invite=%3Cscript%3E');
+    const page = await fixture.reader().open('/?invite=%3Cscript%3E');
     expect([page.status, headingOf(page)]).toEqual([404, 'This link does not work']);
   });
 
@@ -120,7 +120,7 @@ describe('a link', () => {
 
 describe('the team', () => {
   test('changes a role', async () => {
-    const { principal } = await house.join(ada, 'fay', { role: 'porter', name: 'Fay' });
+    const { principal } = await fixture.join(ada, 'fay', { role: 'porter', name: 'Fay' });
     const changed = await ada.send('/team/role', { member: principal, role: 'viewer' });
     expect([changed.status, changed.location]).toEqual([303, '/team?done=role']);
     expect((await ada.open('/team?done=role')).text).toContain('The role is changed.');
@@ -130,7 +130,7 @@ describe('the team', () => {
   });
 
   test('asks before it removes a member, and then does it', async () => {
-    const { member, principal } = await house.join(ada, 'gil', { role: 'porter', name: 'Gil' });
+    const { member, principal } = await fixture.join(ada, 'gil', { role: 'porter', name: 'Gil' });
     const question = await ada.open(`/team/remove?member=${principal}`);
     expect(headingOf(question)).toBe('Remove Gil');
     expect((await member.open('/')).text).toContain('Your role');
@@ -183,13 +183,13 @@ describe('the team', () => {
   });
 
   test('shows a reader no form, and a manager no role above their own', async () => {
-    const { member: viewer } = await house.join(ada, 'jo', { role: 'viewer', name: 'Jo' });
+    const { member: viewer } = await fixture.join(ada, 'jo', { role: 'viewer', name: 'Jo' });
     const read = await viewer.open('/team');
     expect(read.status).toBe(200);
     expect(read.text).not.toContain('<form');
     // Addresses are for the manager of the team; one's own is there.
     expect(read.text.match(/[a-z]+@example\.org/g)).toEqual(['jo@example.org']);
-    const { member: manager } = await house.join(ada, 'kim', { role: 'manager', name: 'Kim' });
+    const { member: manager } = await fixture.join(ada, 'kim', { role: 'manager', name: 'Kim' });
     const managed = await manager.open('/team');
     expect(managed.text).toContain('<option value="porter"');
     expect(managed.text).not.toContain('<option value="owner"');
@@ -202,7 +202,7 @@ describe('the team', () => {
   });
 
   test('refuses a member without the permission, in page and form', async () => {
-    const { member } = await house.join(ada, 'lee', { role: 'porter', name: 'Lee' });
+    const { member } = await fixture.join(ada, 'lee', { role: 'porter', name: 'Lee' });
     const owner = await principalOf(ada, 'Ada <img src=x onerror=alert(1)>');
     expect((await member.open('/team')).status).toBe(403);
     expect((await member.open('/log')).status).toBe(403);
@@ -254,26 +254,28 @@ describe('the account', () => {
   });
 
   test('needs a sign-in, and offers it with the way back', async () => {
-    const page = await house.reader().open('/account');
+    const page = await fixture.reader().open('/account');
     expect(page.status).toBe(401);
     expect(page.text).toContain('href="/api/auth/login?returnTo=%2Faccount"');
   });
 
   test('ends all sessions, and leaves through the sign-out', async () => {
-    const mia = await house.signedIn('mia', 'Mia');
+    const mia = await fixture.signedIn('mia', 'Mia');
     await mia.open('/');
     const ended = await mia.send('/account/sessions/end-all', {});
     expect(ended.location).toBe('/api/auth/logout?returnTo=%2F%3Fdone%3Deverywhere');
-    house.clock.nowMs += 1_000;
+    fixture.clock.nowMs += 1_000;
     expect((await mia.open('/account')).status).toBe(401);
-    expect((await house.reader().open('/?done=everywhere')).text).toContain('You are signed out everywhere.');
+    expect((await fixture.reader().open('/?done=everywhere')).text).toContain(
+      'You are signed out everywhere.',
+    );
   });
 
   test('ends one session, and all others', async () => {
     const [here, there, far] = [
-      await house.signedIn('nat', 'Nat'),
-      await house.signedIn('nat', 'Nat'),
-      await house.signedIn('nat', 'Nat'),
+      await fixture.signedIn('nat', 'Nat'),
+      await fixture.signedIn('nat', 'Nat'),
+      await fixture.signedIn('nat', 'Nat'),
     ];
     const page = await here.open('/account');
     expect(page.text).toContain('Firefox on Linux');
@@ -335,13 +337,13 @@ describe('a problem', () => {
 
   test('is a document for a program, at the same addresses', async () => {
     for (const path of ['/nothing-here', '/api/nothing', '/team']) {
-      const response = await house.reader().api('GET', path);
+      const response = await fixture.reader().api('GET', path);
       expect([path, response.headers.get('content-type')]).toEqual([path, 'application/problem+json']);
     }
   });
 
   test('of an API address that a browser opens is a page as well, with its headers', async () => {
-    const page = await house.reader().open('/api/docs');
+    const page = await fixture.reader().open('/api/docs');
     expect(page.status).toBe(401);
     expect(page.text).toContain('Sign in');
     const other = await ada.open('/claim');
@@ -357,7 +359,7 @@ describe('a problem', () => {
 });
 
 test('a form of another site is refused, whatever its cookie', async () => {
-  const { principal } = await house.join(ada, 'pia', { role: 'porter', name: 'Pia' });
+  const { principal } = await fixture.join(ada, 'pia', { role: 'porter', name: 'Pia' });
   for (const headers of [
     { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
     { origin: 'https://sister.example', 'sec-fetch-site': 'same-site' },

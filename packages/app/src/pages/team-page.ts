@@ -10,7 +10,7 @@ import { type Exchange, sentenceOf, show } from './exchange.ts';
 import { PATHS } from './frame.ts';
 import { button, day, oneOf, pageOf, pager, roleName, roleNames, section, select } from './parts.ts';
 
-/** What was typed into the form of an invite. */
+/** The typed fields of the form of an invite. */
 export interface TypedInvite {
   readonly role: string;
   readonly email: string;

@@ -58,7 +58,7 @@ export const de: Texts = {
     roleNone: 'Keine Rolle',
     unnamed: 'Eine Person ohne Namen',
     formerMember: 'Ein früheres Mitglied',
-    stranger: 'Eine Person, die nicht zum Team gehört',
+    nonMember: 'Eine Person, die nicht zum Team gehört',
     platform: 'Die Plattform',
   },
   front: {

@@ -21,7 +21,7 @@ export const en: Texts = {
     roleNone: 'No role',
     unnamed: 'A person without a name',
     formerMember: 'A former teammate',
-    stranger: 'A person who is not on the team',
+    nonMember: 'A person who is not on the team',
     platform: 'The platform',
   },
   front: {

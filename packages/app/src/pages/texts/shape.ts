@@ -28,7 +28,7 @@ export interface Texts {
     readonly roleNone: string;
     readonly unnamed: string;
     readonly formerMember: string;
-    readonly stranger: string;
+    readonly nonMember: string;
     readonly platform: string;
   };
   readonly front: {
