@@ -40,15 +40,15 @@ export {
   acceptInviteBody,
   createdInvite,
   createInviteBody,
+  type InviteRecord,
   invitePreview,
   inviteRecord,
+  type PreviewRecord,
   revokeInviteBody,
 } from './wire.ts';
 
 /** An invite's body is a few words. */
 const BODY_BYTES_MAX = 16 * 1_024;
-
-export { createInviteBody, type InviteRecord, type PreviewRecord };
 
 const readListQuery = textReader('The query', listInvitesQuery);
 const readShowQuery = textReader('The query', showInviteQuery);
