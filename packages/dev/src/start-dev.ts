@@ -24,7 +24,7 @@ export interface DevOptions {
   readonly folder: string;
   /** Default 8790; 0 takes a free one. */
   readonly port?: number;
-  /** Where people sign in. Default 8788; 0 takes a free one, and then no person is the same after a restart. */
+  /** Where people sign in. Default: that of the first start, which is 8788 if it is not given; 0 takes a free one then. */
   readonly issuerPort?: number;
   /** Deletes what earlier starts kept. */
   readonly fresh?: boolean;
@@ -152,7 +152,8 @@ class DevRun {
     const agent = makeDevAgent({
       project,
       versions,
-      people: () => this.#people(),
+      origin,
+      peopleOf: (generation) => peopleOf(generation, around),
       faults: () => ({ save: this.#broken, requests: this.#recent }),
     });
     this.#server.serve({ versions, agent });
@@ -183,7 +184,7 @@ class DevRun {
   }
 
   async #startIssuer(origin: string): Promise<Issuer> {
-    const { issuerPort = 8788 } = this.#options;
+    const issuerPort = issuerPortOf(this.#options, this.#state);
     const { issuerKeys, cookieKey, clientSecret } = this.#state;
     try {
       const issuer = await startIssuer({
@@ -208,6 +209,7 @@ class DevRun {
         onError: (error) => this.#onIncident(error, 'development issuer'),
       });
       this.#cleanup.push(() => issuer.close());
+      this.#keep({ issuerPort: issuer.port });
       return issuer;
     } catch (error) {
       if (!(error instanceof IssuerError)) throw error;
@@ -278,9 +280,7 @@ class DevRun {
   /** Null while no version lets people in. */
   #people(): People | null {
     const generation = this.#versions?.current;
-    if (!generation || this.#around === null) return null;
-    if (generation.loaded.app.authenticatedPrincipal.kind === 'unauthenticated') return null;
-    return new People(generation, this.#around);
+    return generation && this.#around ? peopleOf(generation, this.#around) : null;
   }
 
   async #ready(issuer: string): Promise<Ready> {
@@ -316,4 +316,23 @@ class DevRun {
   #emit(event: DevEvent): void {
     this.#options.onEvent(event);
   }
+}
+
+/** Null for a version that lets no person in. */
+function peopleOf(generation: Generation, around: Surroundings): People | null {
+  const { kind } = generation.loaded.app.authenticatedPrincipal;
+  return kind === 'unauthenticated' ? null : new People(generation, around);
+}
+
+/**
+ * A person is known by the address of the issuer, so that data belongs to one port.
+ * @throws DevError for another port than that of the data.
+ */
+function issuerPortOf({ issuerPort }: DevOptions, { issuerPort: known }: DevState): number {
+  if (known === null) return issuerPort ?? 8788;
+  if (issuerPort === undefined || issuerPort === 0 || issuerPort === known) return known;
+  throw new DevError(
+    'conflict',
+    `The people of this data sign in at port ${known}: leave --issuer-port out, or begin anew with --fresh.`,
+  );
 }

@@ -72,6 +72,7 @@ export interface SmallApp extends Disposable {
   readonly folder: string;
   read(path: string): string;
   write(path: string, text: string): void;
+  remove(path: string): void;
   /** Replaces a text that is there. */
   edit(path: string, from: string, to: string): void;
 }
@@ -89,6 +90,7 @@ export function makeSmallApp(): SmallApp {
     folder,
     read,
     write,
+    remove: (path) => rmSync(join(folder, path), { recursive: true }),
     edit: (path, from, to) => {
       const text = read(path);
       if (!text.includes(from)) throw new Error(`${path} has no ${from}`);

@@ -63,13 +63,16 @@ export class Versions {
   }
 
   /** Serves a request with the version of its beginning. Returns null while there is none. */
-  async fetch(request: Request, clientAddress: string | null): Promise<Response | null> {
+  fetch(request: Request, clientAddress: string | null): Promise<Response | null> {
+    return this.use((generation) => generation?.fetch(request, clientAddress) ?? null);
+  }
+
+  /** Does something with the version that is served, or null while there is none. A save waits until it is done. */
+  async use<T>(work: (generation: Generation | null) => Promise<T> | T): Promise<T> {
     while (this.#switching !== null) await this.#switching;
-    const generation = this.#current;
-    if (generation === null) return null;
     this.#inFlight++;
     try {
-      return await generation.fetch(request, clientAddress);
+      return await work(this.#current);
     } finally {
       this.#inFlight--;
       if (this.#inFlight === 0) this.#onDrained?.();

@@ -16,6 +16,8 @@ const stored = z.object({
   clientSecret: z.string().min(32),
   cookieKey: z.string().min(32),
   issuerKeys: z.record(z.string(), z.unknown()),
+  /** The port of the issuer whose people are known here; null before the first start. */
+  issuerPort: z.int().nullable(),
   /** Whether the people of the first start were made. */
   peopled: z.boolean(),
   /** The seed module that was run; null for none. */
@@ -40,6 +42,7 @@ export async function loadState(project: Project, makeIssuerKeys: () => Promise<
     clientSecret: secret(),
     cookieKey: secret(),
     issuerKeys: (await makeIssuerKeys()) as Record<string, unknown>,
+    issuerPort: null,
     peopled: false,
     seeded: null,
   };

@@ -1,0 +1,37 @@
+/** The real program: `freehold dev` in a builder's folder, with lines for programs, until Ctrl-C. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { makeSmallApp } from './small-app.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
+
+test('freehold dev --json says each event on a line, serves saves, and ends with Ctrl-C and 0', async () => {
+  using app = makeSmallApp();
+  const args = [PROGRAM, 'dev', '--port', '0', '--issuer-port', '0', '--json'];
+  const child = spawn(process.execPath, args, { cwd: app.folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async () => JSON.parse((await lines.next()).value as string) as { type: string; url: string };
+  try {
+    expect(await next()).toMatchObject({ type: 'served', version: 1 });
+    const { type, url } = await next();
+    expect([type, (await fetch(`${url}/api/me`)).status]).toEqual(['ready', 200]);
+
+    app.edit('src/books/operations.ts', 'const id =', 'const id ==');
+    expect(await next()).toMatchObject({
+      type: 'broken',
+      serving: 1,
+      faults: [{ file: 'src/books/operations.ts', line: 11 }],
+    });
+    app.edit('src/books/operations.ts', 'const id ==', 'const book =');
+    expect(await next()).toMatchObject({ type: 'served', version: 2 });
+    child.kill('SIGINT');
+    expect(await next()).toMatchObject({ type: 'stopped' });
+    expect(await ended).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
