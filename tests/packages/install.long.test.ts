@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readPackageJson } from '../../tools/pack/workspaces.ts';
 import { startProgram } from '../scaffold/processes.ts';
 import { readBlocks } from '../support/docs-examples.ts';
 import { ENTRIES, importEntries, packInto, root } from '../support/packages.ts';
@@ -21,6 +22,7 @@ beforeAll(() => {
 }, BUILDING_MS);
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
+const { version } = readPackageJson(join(root, 'packages/cli/package.json'));
 const [commands = '', denial = ''] = readBlocks(readFileSync(join(root, 'docs/packages.md'), 'utf8'))
   .filter(({ language }) => language === 'sh')
   .map(({ text }) => text);
@@ -48,49 +50,57 @@ describe.each([
   };
   afterAll(() => rmSync(start(), { recursive: true, force: true }));
 
-  test('the page leads from an empty folder to a project that passes its tests', {
-    timeout: BUILDING_MS,
-  }, async () => {
+  /** The lines of the page up to the project's folder are for the folder that was empty. */
+  const [inFolder = '', inProject = ''] = commands.split(/^cd paper-trail\n/m);
+  const runLines = (lines: string, cwd: string) => {
+    for (const line of lines.trim().split('\n')) expect(shell(line, cwd), line).toMatchObject({ status: 0 });
+  };
+
+  test('the page leads from an empty folder to a project', { timeout: BUILDING_MS }, () => {
     mkdirSync(start());
     cpSync(join(home, 'packages'), join(start(), 'packages'), { recursive: true });
-    let cwd = start();
-    for (const line of commands.trim().split('\n')) {
-      if (line === 'npm start') continue;
-      if (line.startsWith('cd ')) cwd = join(cwd, line.slice('cd '.length));
-      else expect(shell(line, cwd), line).toMatchObject({ status: 0 });
-    }
-    expect(cwd).toBe(project());
-    expect(commands).toMatch(/\nnpm start\n$/);
-  });
-
-  test('starts it, on Node.js 26', async () => {
-    expect(shell('npx --no-install node --version', project()).stdout).toMatch(/^v26\./);
-    const ready = /^ready: .* at (http:\S+)$/m;
-    await using running = await startProgram({
-      line: ['npm', 'start'],
-      cwd: project(),
-      env: { ...env(), PORT: '0' },
-      ready,
+    runLines(inFolder, start());
+    expect(shell('npx --no-install node --version', start()).stdout).toMatch(/^v26\./);
+    expect(shell('npx --no-install freehold --version', start())).toEqual({
+      status: 0,
+      stdout: `${version}\n`,
+      stderr: '',
     });
-    expect((await fetch(`${running.said[1]}/api/notes`)).status).toBe(401);
   });
 
   test('imports every entry, whose declarations are without an error', () => {
     const node = join(start(), 'node_modules/.bin/node');
     expect(importEntries(start(), node)).toEqual([]);
-    const types = `${ENTRIES.filter((entry) => !entry.endsWith('.json'))
-      .map((entry, index) => `import * as entry${index} from '${entry}';\nvoid entry${index};`)
-      .join('\n')}\n`;
+    const types = `${ENTRIES.map(
+      (entry, index) => `import * as entry${index} from '${entry}';\nvoid entry${index};`,
+    ).join('\n')}\n`;
     writeFileSync(join(start(), 'entries.mts'), types);
-    const tsc = join(project(), 'node_modules/.bin/tsc');
+    const tsc = join(root, 'node_modules/.bin/tsc');
     const flags = '--noEmit --strict --skipLibCheck false --module nodenext --target esnext --types node';
-    const found = shell(`${tsc} ${flags} --typeRoots paper-trail/node_modules/@types entries.mts`, start());
+    const found = shell(
+      `${tsc} ${flags} --typeRoots ${join(root, 'node_modules/@types')} entries.mts`,
+      start(),
+    );
     // One of the libraries lacks the types of another.
     expect(found.stdout.match(/^(?:entries|node_modules\/@freehold\/).*$/gm) ?? []).toEqual([]);
   });
 
   test('needs no install script', { timeout: BUILDING_MS }, () => {
-    expect(shell(denial, project()).status).toBe(0);
-    expect(shell('npm ci --ignore-scripts && npm test', project())).toMatchObject({ status: 0 });
+    expect(shell('npm ci --ignore-scripts && npx --no-install freehold --version', start())).toMatchObject({
+      status: 0,
+    });
+    expect(shell(denial, start()).status).toBe(0);
+  });
+
+  test('the project passes its tests, and is served', { timeout: BUILDING_MS }, async () => {
+    const [serve = '', ...others] = inProject.trim().split('\n').reverse();
+    runLines(others.reverse().join('\n'), project());
+    await using running = await startProgram({
+      line: ['sh', '-c', serve],
+      cwd: project(),
+      env: { ...env(), PORT: '0' },
+      ready: /(http:\/\/\S+:\d+)/,
+    });
+    expect((await fetch(`${running.said[1]}/api/notes`)).status).toBe(401);
   });
 });

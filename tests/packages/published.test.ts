@@ -9,7 +9,11 @@ const source = {
   license: 'Apache-2.0',
   type: 'module',
   files: ['template'],
-  exports: { '.': './src/index.ts', './client': './src/client/index.ts' },
+  exports: {
+    '.': './src/index.ts',
+    './client': './src/client/index.ts',
+    './tsconfig.json': './tsconfig.app.json',
+  },
   bin: { notes: './src/main.ts' },
   scripts: { build: 'x' },
   dependencies: { '@freehold/store': '0.3.0', hono: '4.13.19', jose: '6.2.17', zod: '4.6.7' },
@@ -29,6 +33,7 @@ test('a package points to JavaScript and declarations, and leaves behind what th
     exports: {
       '.': { types: './dist/index.d.ts', default: './dist/index.js' },
       './client': { types: './dist/client/index.d.ts', default: './dist/client/index.js' },
+      './tsconfig.json': './tsconfig.app.json',
       './package.json': './package.json',
     },
     bin: { notes: './dist/main.js' },

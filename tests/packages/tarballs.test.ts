@@ -25,7 +25,9 @@ describe.each(workspaces)('$packageJson.name', ({ directory, packageJson: source
     expect(files).toEqual(expect.arrayContaining(['package.json', 'README.md', 'LICENSE']));
     expect(read('LICENSE')).toBe(readFileSync(join(directory, 'LICENSE'), 'utf8'));
     const others = files.filter((path) => !/^(?:package\.json|README\.md|LICENSE|dist\/.*)$/.test(path));
-    expect(others.filter((path) => !source.files?.some((extra) => path.startsWith(`${extra}/`)))).toEqual([]);
+    expect(
+      others.filter((path) => !source.files?.some((extra) => path === extra || path.startsWith(`${extra}/`))),
+    ).toEqual([]);
     const compiled = files.filter((path) => path.startsWith('dist/'));
     expect(compiled.filter((path) => /\.test\.|\/test\/|fixture|(?<!\.d)\.ts$/.test(path))).toEqual([]);
     for (const path of compiled.filter((path) => path.endsWith('.js')))

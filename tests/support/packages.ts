@@ -20,7 +20,9 @@ export const workspaces = readWorkspaces(root);
 export const ENTRIES = workspaces
   .filter(({ packageJson }) => packageJson.name !== '@freehold/engine-workerd')
   .flatMap(({ packageJson: { name, exports = {} } }) =>
-    Object.keys(exports).map((key) => name + key.slice(1)),
+    Object.entries(exports)
+      .filter(([, source]) => source.endsWith('.ts'))
+      .map(([key]) => name + key.slice(1)),
   );
 
 /** Returns the folder of the tarballs: the one that this run of `npm test` made, or one that is made below `home`. */

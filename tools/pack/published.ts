@@ -41,7 +41,9 @@ function publishedPath(source: string): string {
   return path;
 }
 
-function publishedExport(source: string): object {
+/** A file that is no TypeScript, such as a configuration to extend, is among the package's `files`. */
+function publishedExport(source: string): object | string {
+  if (!source.endsWith('.ts')) return source;
   const path = publishedPath(source);
   return { types: path.replace(/\.js$/, '.d.ts'), default: path };
 }
