@@ -20,6 +20,12 @@ export type {
   WebFile,
   WebFiles,
 } from './declaration/env.ts';
+export {
+  AppDeclarationError,
+  DECLARATION_CODES,
+  type DeclarationCode,
+  type DeclarationProblem,
+} from './declaration/mistakes.ts';
 export type { GovernedModel } from './declaration/model.ts';
 export { type AuthenticatedPrincipal, signedIn, unauthenticated } from './declaration/seam.ts';
 export { TEAM_PERMISSIONS } from './declaration/supplied.ts';

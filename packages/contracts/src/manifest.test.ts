@@ -21,12 +21,20 @@ test('a manifest that names only what it declares is accepted', () => {
 });
 
 test.each([
-  ['a role', { roles: { reader: { name: 'Reader', permissions: undeclared } } }, 'roles.reader'],
-  ['a service', { services: { printer: { name: 'Printer', permissions: undeclared } } }, 'services.printer'],
+  [
+    'a role',
+    { roles: { reader: { name: 'Reader', permissions: undeclared } } },
+    'roles.reader.permissions.0',
+  ],
+  [
+    'a service',
+    { services: { printer: { name: 'Printer', permissions: undeclared } } },
+    'services.printer.permissions.0',
+  ],
   [
     'the attachments of an entity',
     { entities: { book: { attachments: { read: 'book.read', write: 'book.burn' } } } },
-    'entities.book.attachments',
+    'entities.book.attachments.write',
   ],
   ['the reading of an entity', { entities: { book: { read: 'book.burn' } } }, 'entities.book.read'],
 ])('%s that names an undeclared permission is refused, with its place', (_, change, place) => {
@@ -41,7 +49,7 @@ test.each([
   [
     'a parent',
     { entities: { page: { parent: 'book' } } },
-    'entities.page',
+    'entities.page.parent',
     'names an undeclared parent: book',
   ],
 ])('%s that is not declared is refused, with its place', (_, change, place, message) => {

@@ -12,13 +12,18 @@ export const slug = z
 /** `noun.verb`, or a deeper dotted path. */
 export const permissionKey = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/)
+  .regex(/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/, 'must be noun.verb in lower case')
   .max(128);
 
 /** The number of permissions of one role or service. */
 const PERMISSIONS_MAX = 500;
 
-export const roleKey = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/);
+export const roleKey = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9_-]{0,63}$/,
+    'must be lower-case letters, digits, hyphens and underscores, beginning with a letter',
+  );
 
 /** One setting that a vertical reads. Precedence: delivered, then binding, then default (spec 2.3). */
 export const envEntry = z.strictObject({
@@ -31,7 +36,10 @@ export const envSpec = z.record(
   z
     .string()
     .max(128)
-    .regex(/^[A-Z][A-Z0-9_]*$/),
+    .regex(
+      /^[A-Z][A-Z0-9_]*$/,
+      'must be upper-case letters, digits and underscores, beginning with a letter',
+    ),
   envEntry,
 );
 export type EnvSpec = z.infer<typeof envSpec>;
@@ -43,7 +51,7 @@ export const manifestSchema = z
     version: z
       .string()
       .max(64)
-      .regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
+      .regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/, 'must be a version such as 1.4.0'),
     /** Permission key → its description. */
     permissions: z.record(permissionKey, z.string().max(1000)),
     roles: z.record(
@@ -81,38 +89,42 @@ export const manifestSchema = z
     env: envSpec,
   })
   .superRefine((manifest, issues) => {
-    if (!Object.hasOwn(manifest.roles, manifest.ownerRole)) {
-      issues.addIssue({
-        code: 'custom',
-        path: ['ownerRole'],
-        message: `names no declared role: ${manifest.ownerRole}`,
-      });
-    }
-    const requireDeclared = (path: string[], permissions: readonly string[]): void => {
-      for (const permission of permissions) {
-        if (Object.hasOwn(manifest.permissions, permission)) continue;
-        issues.addIssue({ code: 'custom', path, message: `names an undeclared permission: ${permission}` });
-      }
+    const requireName = (
+      kind: NamedKind,
+      name: string,
+      path: readonly (string | number)[],
+      declared: Readonly<Record<string, unknown>>,
+    ): void => {
+      if (Object.hasOwn(declared, name)) return;
+      const undeclared: UndeclaredName = { kind, name, declared: Object.keys(declared) };
+      const message =
+        kind === 'role' ? `names no declared role: ${name}` : `names an undeclared ${WORDS[kind]}: ${name}`;
+      issues.addIssue({ code: 'custom', path: [...path], message, params: { undeclared } });
     };
-    for (const [key, role] of Object.entries(manifest.roles))
-      requireDeclared(['roles', key], role.permissions);
-    for (const [key, service] of Object.entries(manifest.services ?? {}))
-      requireDeclared(['services', key], service.permissions);
-    for (const [type, entity] of Object.entries(manifest.entities)) {
-      if (entity.attachments)
-        requireDeclared(
-          ['entities', type, 'attachments'],
-          Object.values(entity.attachments).filter((each) => each !== undefined),
-        );
-      if (entity.read !== undefined) requireDeclared(['entities', type, 'read'], [entity.read]);
-      if (entity.parent !== undefined && !Object.hasOwn(manifest.entities, entity.parent)) {
-        issues.addIssue({
-          code: 'custom',
-          path: ['entities', type],
-          message: `names an undeclared parent: ${entity.parent}`,
-        });
-      }
+    const { permissions, roles, services = {}, entities, ownerRole } = manifest;
+    requireName('role', ownerRole, ['ownerRole'], roles);
+    for (const [at, holders] of [['roles', roles] as const, ['services', services] as const])
+      for (const [key, holder] of Object.entries(holders))
+        for (const [index, name] of holder.permissions.entries())
+          requireName('permission', name, [at, key, 'permissions', index], permissions);
+    for (const [type, { parent, read, attachments = {} }] of Object.entries(entities)) {
+      for (const [use, name] of Object.entries(attachments) as [string, string | undefined][])
+        if (name !== undefined)
+          requireName('permission', name, ['entities', type, 'attachments', use], permissions);
+      if (read !== undefined) requireName('permission', read, ['entities', type, 'read'], permissions);
+      if (parent !== undefined) requireName('entity', parent, ['entities', type, 'parent'], entities);
     }
   });
+
+type NamedKind = 'permission' | 'role' | 'entity';
+
+const WORDS = { permission: 'permission', entity: 'parent' } as const;
+
+/** In the `params` of an issue, as `undeclared`: a name that the manifest does not declare, and those that it does. */
+export interface UndeclaredName {
+  readonly kind: NamedKind;
+  readonly name: string;
+  readonly declared: readonly string[];
+}
 
 export type VerticalManifest = z.infer<typeof manifestSchema>;

@@ -40,11 +40,13 @@ export { RETENTION_SETTING, type RetentionPolicy } from './vertical/retention.ts
 export {
   defineOperations,
   defineVertical,
+  findVerticalFaults,
   type GrantRequest,
   type NewEvent,
   type Operation,
   type OperationContext,
   operation,
   type Proof,
+  VERTICAL_FAULT_CODES,
   type Vertical,
 } from './vertical/vertical.ts';

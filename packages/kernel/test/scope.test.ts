@@ -133,7 +133,7 @@ test('a declaration that cannot work is refused when it is made', () => {
   const bare = { summary: 's', input: z.strictObject({}), output: z.null(), permission: 'box.list' };
   expect(() =>
     defineOperations({ 'box/wait': operation({ ...bare, run: (async () => null) as never }) }),
-  ).toThrow(/box\/wait: run must be synchronous/);
+  ).toThrow(/box\/wait'\]\.run: must be synchronous/);
   expect(() => defineOperations({ Box: operation({ ...bare, run: () => null }) })).toThrow(/noun\/verb/);
   expect(() =>
     defineVertical({

@@ -1,25 +1,25 @@
 /** A vertical as a declaration (design: application): what its builder writes, and nothing else. */
 import type { EntityRef, PlatformError, PrincipalId, VerticalManifest } from '@freehold/contracts';
-import {
-  defineVertical,
-  type Executor,
-  type RetentionPolicy,
-  type Schedule,
-  type ScopeStub,
-  type Subscription,
-  type Vertical,
+import type {
+  Executor,
+  RetentionPolicy,
+  Schedule,
+  ScopeStub,
+  Subscription,
+  Vertical,
 } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import type { Migration } from '@freehold/store';
 import type { OpenApiInfo, PublicRouteRegistry } from '@freehold/vertical-host';
 import type { Hono } from 'hono';
 import { modelOperations } from '../model-accounting/operations.ts';
-import { requireDeclaration } from './check.ts';
+import { findMistakes } from './check.ts';
 import type { AppContext, AppEnv, Instance } from './env.ts';
+import { AppDeclarationError } from './mistakes.ts';
 import type { GovernedModel } from './model.ts';
 import { type AddressedRecord, recordsOf } from './records.ts';
 import type { AuthenticatedPrincipal } from './seam.ts';
-import { completeManifest } from './supplied.ts';
+import { verticalOf } from './vertical-of.ts';
 
 /** A vertical. All but the first three and the last may be left out. */
 export interface AppDeclaration {
@@ -171,26 +171,19 @@ export interface App extends AppDeclaration {
 
 /**
  * Checks the declaration whole, and opens nothing.
- * @throws TypeError that names the fault and its place, such as `app.operations.order/create: …`.
+ * @throws AppDeclarationError that names the first mistake with its place, such as
+ * `app.operations['order/create'].permission: names an undeclared permission: order.wirte; did you mean order.write?`, and
+ * lists all of them in `problems` (docs/application.md, "Mistakes in a declaration").
  */
 export function defineApp(declaration: AppDeclaration): App {
-  requireDeclaration(declaration);
-  const usesModels = declaration.models === true;
-  const manifest = completeManifest(declaration.manifest, usesModels);
-  const { migrations, on, executors, schedules, retention, chainMax, attachments, erasure } = declaration;
-  const vertical = defineVertical({
-    manifest,
-    migrations,
-    operations: usesModels ? { ...declaration.operations, ...modelOperations } : declaration.operations,
-    ...(on && { subscriptions: on }),
-    ...(executors && { executors }),
-    ...(schedules && { schedules }),
-    ...(retention && { retention }),
-    ...(chainMax !== undefined && { chainMax }),
-    ...(attachments?.requireRemovable && { requireRemovable: attachments.requireRemovable }),
-    ...(erasure?.onShred && { onShred: erasure.onShred }),
-    ...(erasure?.reseal && { reseal: erasure.reseal }),
-  });
-  const app = { ...declaration, manifest, operations: vertical.operations, vertical };
+  const [first, ...others] = findMistakes(declaration, modelOperations);
+  if (first !== undefined) {
+    const error = new AppDeclarationError([first, ...others]);
+    // The first frame is the line of the declaration.
+    Error.captureStackTrace?.(error, defineApp);
+    throw error;
+  }
+  const vertical = verticalOf(declaration, modelOperations);
+  const app = { ...declaration, manifest: vertical.manifest, operations: vertical.operations, vertical };
   return { ...app, records: recordsOf(app) };
 }

@@ -9,9 +9,9 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { PublicSurface, VisitorTools } from '../declaration/app.ts';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
+import { PUBLIC_PATH } from '../declaration/supplied-paths.ts';
 import { requireNode, scopeOf } from '../request/caller.ts';
 
-const BASE_PATH = '/public';
 /** A form of a few fields. */
 const BODY_BYTES_DEFAULT = 16 * 1_024;
 const LIMIT_DEFAULT = { times: 20, windowSeconds: 86_400 };
@@ -19,7 +19,7 @@ const LIMIT_DEFAULT = { times: 20, windowSeconds: 86_400 };
 /** The paths of the public surface; no limit of the platform counts a request below them. */
 export function publicPathsOf(surface: PublicSurface | undefined): readonly string[] {
   if (surface === undefined) return [];
-  return [BASE_PATH, ...(surface.script === undefined ? [] : [surface.script.path])];
+  return [PUBLIC_PATH, ...(surface.script === undefined ? [] : [surface.script.path])];
 }
 
 export function mountPublic(app: Hono<AppEnv>, services: Services): void {
@@ -34,7 +34,7 @@ export function mountPublic(app: Hono<AppEnv>, services: Services): void {
   mountPublicSurface(app, {
     ...services.problems,
     service: surface.service,
-    basePath: BASE_PATH,
+    basePath: PUBLIC_PATH,
     bodyLimitBytes: surface.bodyBytesMax ?? BODY_BYTES_DEFAULT,
     resolveActor: (c, { service }) => actorOf(services, c, service, surface),
     routes: (route) => surface.routes(route, tools),

@@ -5,7 +5,8 @@ import {
   type SubjectReader,
   type VerticalManifest,
 } from '@freehold/contracts';
-import { OPERATION_NAME, type OperationTable } from '@freehold/operations';
+import type { OperationTable } from '@freehold/operations';
+import type { FaultPath, ReportFault } from '@freehold/operations/faults';
 import { Cron } from 'croner';
 
 /** The events of a listener, and the service as which it acts. */
@@ -137,44 +138,58 @@ export function makeLanes({ subscriptions = {}, executors = {} }: Listeners): La
   };
 }
 
-/**
- * Checks the listeners and schedules of a vertical.
- * @throws TypeError that names the fault.
- */
-export function requireListeners(
+/** The codes of {@link checkListeners}. */
+export const LISTENER_FAULT_CODES = [
+  'unknown_service',
+  'unknown_operation',
+  'service_permission',
+  'subscriber_name',
+  'duplicate_subscriber',
+  'event_type',
+  'cron',
+  'timezone',
+  'invalid_value',
+] as const;
+type Report = ReportFault<(typeof LISTENER_FAULT_CODES)[number]>;
+
+/** What a listener or a schedule is checked against. */
+interface Declared {
+  readonly operations: OperationTable;
+  readonly manifest: VerticalManifest;
+  readonly report: Report;
+}
+
+/** Checks the listeners and schedules of a vertical. */
+export function checkListeners(
   listeners: Listeners & {
     readonly schedules?: Readonly<Record<string, Schedule>> | undefined;
     readonly chainMax?: number | undefined;
   },
-  operations: OperationTable,
-  manifest: VerticalManifest,
+  declared: Declared,
 ): void {
   const { subscriptions = {}, executors = {}, schedules = {}, chainMax = CHAIN_DEFAULT } = listeners;
-  requireWhole('chainMax', chainMax, CHAIN_MAX);
-  for (const name of Object.keys(subscriptions)) {
-    if (Object.hasOwn(executors, name))
-      throw new TypeError(`subscriber ${name}: is a subscription and an executor; a name is used once`);
-  }
-  for (const [name, { on, operation, as, attemptsMax }] of Object.entries(subscriptions)) {
-    const where = `subscription ${name}`;
-    requireListener(where, name, { on, attemptsMax });
-    requireActor(where, { operation, as }, operations, manifest);
-  }
-  for (const [name, { on, as, attemptsMax, timeoutMs = TIMEOUT_DEFAULT_MS }] of Object.entries(executors)) {
-    const where = `executor ${name}`;
-    requireListener(where, name, { on, attemptsMax });
-    requireService(where, as, manifest);
-    requireWhole(`${where}, timeoutMs`, timeoutMs, TIMEOUT_MAX_MS);
-  }
-  for (const [name, { cron, timezone, operation, as }] of Object.entries(schedules)) {
-    const where = `schedule ${name}`;
-    requireName(where, name);
-    requireActor(where, { operation, as }, operations, manifest);
-    try {
-      if (nextRunMs({ cron, timezone }, 0) === null) throw new TypeError('it never comes');
-    } catch (cause) {
-      throw new TypeError(`${where}: the cron expression cannot be used: ${cron}`, { cause });
+  const { report } = declared;
+  checkWhole(report, ['chainMax'], chainMax, CHAIN_MAX);
+  for (const [name, subscription] of Object.entries(subscriptions)) {
+    const path = ['subscriptions', name];
+    if (Object.hasOwn(executors, name)) {
+      const message = 'is the name of an executor too; a name is used once';
+      report({ path, code: 'duplicate_subscriber', message });
     }
+    checkListener(report, path, name, subscription);
+    checkActor(declared, path, subscription);
+  }
+  for (const [name, executor] of Object.entries(executors)) {
+    const path = ['executors', name];
+    checkListener(report, path, name, executor);
+    checkService(declared, path, executor.as);
+    checkWhole(report, [...path, 'timeoutMs'], executor.timeoutMs ?? TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS);
+  }
+  for (const [name, schedule] of Object.entries(schedules)) {
+    const path = ['schedules', name];
+    checkName(report, path, name);
+    checkActor(declared, path, schedule);
+    checkTimes(report, path, schedule);
   }
 }
 
@@ -187,48 +202,94 @@ export function nextRunMs(
   return next?.getTime() ?? null;
 }
 
-function requireListener(
-  where: string,
+function checkTimes(report: Report, path: FaultPath, schedule: Schedule): void {
+  const { cron, timezone } = schedule;
+  if (timezone !== undefined && !isTimezone(timezone)) {
+    const message = `is no time zone such as Europe/Vienna: ${timezone}`;
+    report({ path: [...path, 'timezone'], code: 'timezone', message });
+    return;
+  }
+  if (comesEver(schedule)) return;
+  const message = `is no cron expression that ever comes, such as 0 6 * * MON: ${cron}`;
+  report({ path: [...path, 'cron'], code: 'cron', message });
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+function comesEver(schedule: Pick<Schedule, 'cron' | 'timezone'>): boolean {
+  try {
+    return nextRunMs(schedule, 0) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function checkListener(
+  report: Report,
+  path: FaultPath,
   name: string,
-  { on, attemptsMax = ATTEMPTS_DEFAULT }: { on: readonly string[]; attemptsMax: number | undefined },
+  { on, attemptsMax = ATTEMPTS_DEFAULT }: Listener,
 ): void {
-  requireName(where, name);
-  if (on.length === 0) throw new TypeError(`${where}: listens to nothing`);
-  const odd = on.find((type) => !permissionKey.safeParse(type).success);
-  if (odd !== undefined) throw new TypeError(`${where}: ${odd} is not a type of event; it is noun.verb`);
-  requireWhole(`${where}, attemptsMax`, attemptsMax, ATTEMPTS_MAX);
+  checkName(report, path, name);
+  if (on.length === 0)
+    report({
+      path: [...path, 'on'],
+      code: 'event_type',
+      message: 'listens to nothing; name a type of event',
+    });
+  for (const [index, type] of on.entries()) {
+    if (permissionKey.safeParse(type).success) continue;
+    const message = `is not a type of event, which is noun.verb: ${type}`;
+    report({ path: [...path, 'on', index], code: 'event_type', message });
+  }
+  checkWhole(report, [...path, 'attemptsMax'], attemptsMax, ATTEMPTS_MAX);
 }
 
-function requireActor(
-  where: string,
+/** A service without the permission of its operation would be refused at every event. */
+function checkActor(
+  declared: Declared,
+  path: FaultPath,
   { operation, as }: { readonly operation: string; readonly as: string },
-  operations: OperationTable,
-  manifest: VerticalManifest,
 ): void {
-  requireService(where, as, manifest);
-  const declared = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
-  if (!OPERATION_NAME.test(operation) || !declared)
-    throw new TypeError(`${where}: there is no operation ${operation}`);
-  // Otherwise every event would be refused.
-  if (!manifest.services?.[as]?.permissions.includes(declared.permission))
-    throw new TypeError(
-      `${where}: the service ${as} may not run ${operation}; it takes ${declared.permission}`,
-    );
+  const { operations, manifest, report } = declared;
+  const service = checkService(declared, path, as);
+  if (!Object.hasOwn(operations, operation)) {
+    const unknown = { name: operation, known: Object.keys(operations) };
+    const message = `names no operation: ${operation}`;
+    report({ path: [...path, 'operation'], code: 'unknown_operation', message, unknown });
+    return;
+  }
+  const permission = operations[operation]?.permission ?? '';
+  // An undeclared permission is the mistake of the operation.
+  if (service === undefined || service.permissions.includes(permission)) return;
+  if (!Object.hasOwn(manifest.permissions, permission)) return;
+  const message = `the service ${as} may not run ${operation}, which takes ${permission}`;
+  report({ path: [...path, 'as'], code: 'service_permission', message });
 }
 
-function requireService(where: string, as: string, manifest: VerticalManifest): void {
-  if (!Object.hasOwn(manifest.services ?? {}, as))
-    throw new TypeError(`${where}: the manifest declares no service ${as}`);
+/** The service of a listener; undefined, after a report, where the manifest declares none. */
+function checkService({ manifest, report }: Declared, path: FaultPath, as: string) {
+  const { services = {} } = manifest;
+  if (Object.hasOwn(services, as)) return services[as];
+  const unknown = { name: as, known: Object.keys(services) };
+  const message = `names a service that the manifest does not declare: ${as}`;
+  report({ path: [...path, 'as'], code: 'unknown_service', message, unknown });
+  return undefined;
 }
 
-function requireName(where: string, name: string): void {
-  if (!LISTENER_NAME.test(name))
-    throw new TypeError(
-      `${where}: a name is lower-case letters, digits and hyphens, beginning with a letter`,
-    );
+function checkName(report: Report, path: FaultPath, name: string): void {
+  if (LISTENER_NAME.test(name)) return;
+  const message = 'a name is lower-case letters, digits and hyphens, beginning with a letter';
+  report({ path, code: 'subscriber_name', message });
 }
 
-function requireWhole(what: string, value: number, max: number): void {
+function checkWhole(report: Report, path: FaultPath, value: number, max: number): void {
   if (!Number.isSafeInteger(value) || value < 1 || value > max)
-    throw new TypeError(`${what}: must be a whole number from 1 to ${max}`);
+    report({ path, code: 'invalid_value', message: `must be a whole number from 1 to ${max}` });
 }

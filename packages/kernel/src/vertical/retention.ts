@@ -1,5 +1,6 @@
 /** The retention of a scope: the policy that a vertical declares, and a setting that replaces it for one scope. */
 import { PlatformError, type VerticalManifest } from '@freehold/contracts';
+import { type ReportFault, type SchemaFaultCode, schemaFaults } from '@freehold/operations/faults';
 import { z } from 'zod';
 
 /** The setting that changes a scope's policy: JSON of the same members, in which null means for good. */
@@ -36,10 +37,15 @@ const policySchema = z.strictObject({
   denialsDays: days.nullable().optional(),
 });
 
-/** @throws TypeError on a malformed policy, when a vertical is declared. */
-export function requireRetention(policy: RetentionPolicy | undefined): void {
-  const parsed = policySchema.safeParse(policy ?? {});
-  if (!parsed.success) throw new TypeError('retention: whole days, from 1 to 36,500');
+/** Checks the policy that a vertical declares. */
+export function checkRetention(
+  policy: RetentionPolicy | undefined,
+  report: ReportFault<SchemaFaultCode>,
+): void {
+  for (const fault of schemaFaults(policySchema, policy ?? {}, ['retention'])) {
+    const isDays = fault.code === 'invalid_value' || fault.code === 'wrong_type';
+    report(isDays ? { ...fault, message: 'must be whole days, from 1 to 36,500' } : fault);
+  }
 }
 
 /**

@@ -4,7 +4,6 @@ import {
   type AttachmentRecord,
   type EntityRef,
   type EventId,
-  IN_WORDS,
   type JsonValue,
   manifestSchema,
   type PlatformRequest,
@@ -17,10 +16,24 @@ import {
   type OperationDeclaration,
   type OperationTable,
 } from '@freehold/operations';
+import {
+  type DeclarationFault,
+  faultsIn,
+  type ReportFault,
+  SCHEMA_FAULT_CODES,
+  schemaFaults,
+  throwFirst,
+} from '@freehold/operations/faults';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { z } from 'zod';
-import { type Executor, requireListeners, type Schedule, type Subscription } from './listeners.ts';
-import { type RetentionPolicy, requireRetention } from './retention.ts';
+import {
+  checkListeners,
+  type Executor,
+  LISTENER_FAULT_CODES,
+  type Schedule,
+  type Subscription,
+} from './listeners.ts';
+import { checkRetention, type RetentionPolicy } from './retention.ts';
 
 /**
  * The reason why an actor was let through: an assigned role, a service with the permission in the manifest, or a grant,
@@ -171,18 +184,19 @@ export function operation<I extends z.ZodType, O extends z.ZodType>(
  * @throws TypeError that names the operation.
  */
 export function defineOperations<T extends OperationTable>(table: T): T {
-  requireRunnable(table);
+  throwFirst(faultsIn<VerticalFaultCode>((report) => checkRunnable(table, report)));
   return table;
 }
 
-function requireRunnable(table: OperationTable): void {
+function checkRunnable(table: OperationTable, report: ReportFault<VerticalFaultCode>): void {
   for (const [name, { run }] of Object.entries(table)) {
+    const path = ['operations', name];
     if (!OPERATION_NAME.test(name))
-      throw new TypeError(`operation ${name}: a name is noun/verb in lower case`);
-    if (run.constructor.name === 'AsyncFunction' || run.constructor.name.endsWith('GeneratorFunction')) {
-      throw new TypeError(
-        `operation ${name}: run must be synchronous; do outside work in a route or an executor`,
-      );
+      report({ path, code: 'operation_name', message: 'a name is noun/verb in lower case' });
+    const { name: kind } = run.constructor;
+    if (kind === 'AsyncFunction' || kind.endsWith('GeneratorFunction')) {
+      const message = 'must be synchronous; do outside work in a route or an executor';
+      report({ path: [...path, 'run'], code: 'operation_async', message });
     }
   }
 }
@@ -232,27 +246,66 @@ export interface Vertical {
 }
 
 /**
- * Checks a vertical when it is declared, not at its first call: the manifest, its operations as {@link defineOperations}
- * does, that their permissions are declared, that no GET writes, and that the services of subscribers and schedules have
- * the permissions they need.
- * @throws TypeError that names the fault.
+ * Checks a vertical when it is declared, not at its first call: see {@link findVerticalFaults}.
+ * @throws TypeError that names the first fault.
  */
 export function defineVertical(vertical: Vertical): Vertical {
-  const manifest = manifestSchema.safeParse(vertical.manifest, IN_WORDS);
-  if (!manifest.success) {
-    const first = manifest.error.issues[0];
-    throw new TypeError(`manifest of ${vertical.manifest.slug}: ${first?.path.join('.')} ${first?.message}`);
-  }
-  requireRunnable(vertical.operations);
-  for (const [name, declared] of Object.entries(vertical.operations)) {
-    if (!Object.hasOwn(vertical.manifest.permissions, declared.permission)) {
-      throw new TypeError(`operation ${name}: names an undeclared permission: ${declared.permission}`);
-    }
-    if (declared.http?.method === 'GET' && !isReadOnly(declared)) {
-      throw new TypeError(`operation ${name}: a GET must be read only`);
-    }
-  }
-  requireListeners(vertical, vertical.operations, vertical.manifest);
-  requireRetention(vertical.retention);
+  throwFirst(findVerticalFaults(vertical));
   return vertical;
+}
+
+/** The codes of {@link findVerticalFaults}. A code keeps its meaning; new ones are added. */
+export const VERTICAL_FAULT_CODES = [
+  ...SCHEMA_FAULT_CODES,
+  ...LISTENER_FAULT_CODES,
+  'operation_name',
+  'operation_async',
+  'get_writes',
+] as const;
+type VerticalFaultCode = (typeof VERTICAL_FAULT_CODES)[number];
+
+/**
+ * Returns the mistakes of a declaration: in the manifest, in its operations as {@link defineOperations} does, that their
+ * permissions are declared, that no GET writes, and that the services of subscribers and schedules have the permissions
+ * they need. While the manifest has another shape, the rest is not compared with it.
+ */
+export function findVerticalFaults(vertical: Vertical): readonly DeclarationFault<VerticalFaultCode>[] {
+  const { manifest, operations } = vertical;
+  const inManifest = schemaFaults(manifestSchema, manifest, ['manifest']);
+  const isUsable = inManifest.every(({ code }) => code !== 'missing_field' && code !== 'wrong_type');
+  const others = faultsIn<VerticalFaultCode>((report) => {
+    checkRunnable(operations, report);
+    checkReads(operations, report);
+    checkRetention(vertical.retention, report);
+    if (!isUsable) return;
+    checkPermissions(operations, manifest, report);
+    checkListeners(vertical, { operations, manifest, report });
+  });
+  return [...inManifest, ...others];
+}
+
+function checkReads(operations: OperationTable, report: ReportFault<VerticalFaultCode>): void {
+  for (const [name, declared] of Object.entries(operations))
+    if (declared.http?.method === 'GET' && !isReadOnly(declared)) {
+      const path = ['operations', name, 'readOnly'];
+      report({ path, code: 'get_writes', message: 'is not read-only; what a GET reaches must change nothing' });
+    }
+}
+
+function checkPermissions(
+  operations: OperationTable,
+  { permissions }: VerticalManifest,
+  report: ReportFault<VerticalFaultCode>,
+): void {
+  for (const [name, { permission }] of Object.entries(operations)) {
+    if (Object.hasOwn(permissions, permission)) continue;
+    const unknown = { name: permission, known: Object.keys(permissions) };
+    const path = ['operations', name, 'permission'];
+    report({
+      path,
+      code: 'unknown_permission',
+      message: `names an undeclared permission: ${permission}`,
+      unknown,
+    });
+  }
 }

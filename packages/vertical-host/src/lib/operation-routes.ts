@@ -1,4 +1,4 @@
-/** The table of an operation mount: the address of each declared operation, checked once, at the mount. */
+/** The table of an operation mount: the address of each declared operation, checked once. */
 import type { HttpMethod } from '@freehold/contracts';
 import { assertTextual, type InputShape, inputShape } from '@freehold/contracts/http';
 import {
@@ -8,6 +8,8 @@ import {
   type OperationTable,
   pathParams,
 } from '@freehold/operations';
+import { type DeclarationFault, faultsIn, type ReportFault } from '@freehold/operations/faults';
+import { mcpToolsOf } from '../mcp/tools.ts';
 
 export interface OperationRoute {
   readonly name: string;
@@ -22,6 +24,19 @@ export interface OperationRoute {
   readonly recordPath: (type: string) => string | null;
 }
 
+/** The codes of {@link findRouteFaults}. A code keeps its meaning; new ones are added. */
+export const ROUTE_FAULT_CODES = [
+  'operation_input',
+  'operation_path',
+  'address_field',
+  'reserved_path',
+  'get_writes',
+  'operation_tool',
+  'created_by_reading',
+] as const;
+type RouteFaultCode = (typeof ROUTE_FAULT_CODES)[number];
+type Report = ReportFault<RouteFaultCode>;
+
 /**
  * Reads a table of declarations.
  * @throws Error, naming the operation, for a declaration that cannot be mounted.
@@ -32,39 +47,91 @@ export function operationRoutes(operations: OperationTable): OperationRoute[] {
     return http?.method === 'GET' && pathParams(http.path).length === 1 ? http.path : null;
   };
   return Object.entries(operations).map(([name, operation]) => {
-    try {
-      return { ...operationRoute(name, operation), recordPath };
-    } catch (cause) {
-      throw new Error(`The operation ${name} cannot be mounted: ${messageOf(cause)}`, { cause });
-    }
+    let route: Omit<OperationRoute, 'recordPath'> | null = null;
+    const [fault] = faultsIn<RouteFaultCode>((report) => {
+      route = operationRoute(name, operation, report);
+    });
+    if (route === null || fault !== undefined)
+      throw new Error(
+        `The operation ${name} cannot be mounted: its ${fault?.path.join('.')} ${fault?.message}`,
+      );
+    return { ...(route as Omit<OperationRoute, 'recordPath'>), recordPath };
   });
 }
 
-function operationRoute(name: string, operation: OperationDeclaration): Omit<OperationRoute, 'recordPath'> {
+/** Returns the mistakes by which an operation cannot be mounted or be a tool. Paths begin at the operation. */
+export function findRouteFaults(
+  name: string,
+  operation: OperationDeclaration,
+): readonly DeclarationFault<RouteFaultCode>[] {
+  return faultsIn((report) => {
+    if (operationRoute(name, operation, report) === null) return;
+    attempt(report, { path: [], code: 'operation_tool' }, () => mcpToolsOf({ [name]: operation }));
+  });
+}
+
+/** The route of an operation; null, after a report, where its path or its input cannot be read. */
+function operationRoute(
+  name: string,
+  operation: OperationDeclaration,
+  report: Report,
+): Omit<OperationRoute, 'recordPath'> | null {
   const { method, path } = httpBinding(name, operation);
-  const inPath = pathParams(path);
+  const atPath = { path: ['http', 'path'], code: 'operation_path' } as const;
+  const inPath = attempt(report, atPath, () => pathParams(path));
+  const atInput = { path: ['input'], code: 'operation_input' } as const;
+  const input = attempt(report, atInput, () => inputShape(operation.input));
   if (path === '/internal' || path.startsWith('/internal/')) {
-    throw new Error('its path is under /internal, which belongs to the platform');
+    const message = 'is under /internal, which belongs to the platform';
+    report({ path: atPath.path, code: 'reserved_path', message });
   }
   // GETs are not protected against other sites, because a GET is assumed to change nothing.
   if (method === 'GET' && !isReadOnly(operation))
-    throw new Error('it is reached by GET but is not read-only');
-  if (operation.created && isReadOnly(operation)) throw new Error('it makes a record but is read-only');
-  const input = inputShape(operation.input);
-  assertFieldsFit(method, inPath, input);
+    report({
+      path: ['readOnly'],
+      code: 'get_writes',
+      message: 'is not read-only; what a GET reaches must change nothing',
+    });
+  if (operation.created && isReadOnly(operation))
+    report({ path: ['created'], code: 'created_by_reading', message: 'makes a record but is read-only' });
+  if (inPath === null || input === null) return null;
+  checkFields(method, inPath, input, report);
   return { name, operation, method, path, inPath, input };
 }
 
-/** Asserts that every field of the address exists, and can be written as text. */
-function assertFieldsFit(method: HttpMethod, parameters: readonly string[], input: InputShape): void {
-  if (new Set(parameters).size < parameters.length) throw new Error('its path names a parameter twice');
-  for (const parameter of parameters) {
-    if (!input.fields.has(parameter))
-      throw new Error(`its input has no field ${parameter}, which its path names`);
+/** Checks that every field of the address exists, and can be written as text. */
+function checkFields(
+  method: HttpMethod,
+  parameters: readonly string[],
+  input: InputShape,
+  report: Report,
+): void {
+  const path = ['http', 'path'];
+  if (new Set(parameters).size < parameters.length)
+    report({ path, code: 'operation_path', message: 'names a parameter twice' });
+  for (const name of parameters) {
+    if (input.fields.has(name)) continue;
+    const unknown = { name, known: [...input.fields.keys()] };
+    const message = `names the parameter ${name}, and the input has no field ${name}`;
+    report({ path, code: 'address_field', message, unknown });
   }
-  assertTextual(method === 'GET' ? input.fields.keys() : parameters, input);
+  const known = parameters.filter((name) => input.fields.has(name));
+  attempt(report, { path: ['input'], code: 'address_field' }, () =>
+    assertTextual(method === 'GET' ? input.fields.keys() : known, input),
+  );
 }
 
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+/** Returns what a check returns; null, after a report in its words, where it throws. */
+function attempt<T>(
+  report: Report,
+  at: Pick<DeclarationFault<RouteFaultCode>, 'path' | 'code'>,
+  check: () => T,
+): T | null {
+  try {
+    return check();
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    report({ ...at, message: words.replace(/^its (?:path|input) /, '') });
+    return null;
+  }
 }

@@ -1,0 +1,37 @@
+/** The part of a declaration that the kernel knows, with what is supplied. */
+import type { VerticalManifest } from '@freehold/contracts';
+import type { Vertical } from '@freehold/kernel';
+import type { OperationTable } from '@freehold/operations';
+import type { AppDeclaration } from './app.ts';
+import { completeManifest } from './supplied.ts';
+
+/** @param supplied the operations that every application with models has. */
+export function verticalOf(declaration: AppDeclaration, supplied: OperationTable): Vertical {
+  const { migrations, on, executors, schedules, retention, chainMax, attachments, erasure } = declaration;
+  const usesModels = declaration.models === true;
+  return {
+    manifest: isCompletable(declaration.manifest)
+      ? completeManifest(declaration.manifest, usesModels)
+      : declaration.manifest,
+    migrations,
+    operations: usesModels ? { ...declaration.operations, ...supplied } : declaration.operations,
+    ...(on && { subscriptions: on }),
+    ...(executors && { executors }),
+    ...(schedules && { schedules }),
+    ...(retention && { retention }),
+    ...(chainMax !== undefined && { chainMax }),
+    ...(attachments?.requireRemovable && { requireRemovable: attachments.requireRemovable }),
+    ...(erasure?.onShred && { onShred: erasure.onShred }),
+    ...(erasure?.reseal && { reseal: erasure.reseal }),
+  };
+}
+
+/** Whether the roles of a manifest are what they should be; otherwise the check names what they are not. */
+function isCompletable({ permissions, roles }: VerticalManifest): boolean {
+  const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    isTable(permissions) &&
+    isTable(roles) &&
+    Object.values(roles).every((role) => Array.isArray(role?.permissions))
+  );
+}
