@@ -185,7 +185,7 @@ describe('the pages', () => {
 
   test('every setting that is named is read by some code', () => {
     const sources = sourcesOf(
-      'packages/{auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
+      'packages/{app,auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
       'apps/platform/src/**/*.ts',
       'examples/fieldwork/src/**/*.ts',
     );

@@ -98,14 +98,16 @@ export const manifestSchema = z
       if (Object.hasOwn(declared, name)) return;
       const undeclared: UndeclaredName = { kind, name, declared: Object.keys(declared) };
       const message =
-        kind === 'role' ? `names no declared role: ${name}` : `names an undeclared ${WORDS[kind]}: ${name}`;
+        kind === 'role'
+          ? `names no declared role: ${name}`
+          : `names an undeclared ${NAMED_KINDS[kind]}: ${name}`;
       issues.addIssue({ code: 'custom', path: [...path], message, params: { undeclared } });
     };
     const { permissions, roles, services = {}, entities, ownerRole } = manifest;
     requireName('role', ownerRole, ['ownerRole'], roles);
-    for (const [at, holders] of [['roles', roles] as const, ['services', services] as const])
-      for (const [key, holder] of Object.entries(holders))
-        for (const [index, name] of holder.permissions.entries())
+    for (const [at, members] of [['roles', roles] as const, ['services', services] as const])
+      for (const [key, member] of Object.entries(members))
+        for (const [index, name] of member.permissions.entries())
           requireName('permission', name, [at, key, 'permissions', index], permissions);
     for (const [type, { parent, read, attachments = {} }] of Object.entries(entities)) {
       for (const [use, name] of Object.entries(attachments) as [string, string | undefined][])
@@ -118,7 +120,7 @@ export const manifestSchema = z
 
 type NamedKind = 'permission' | 'role' | 'entity';
 
-const WORDS = { permission: 'permission', entity: 'parent' } as const;
+const NAMED_KINDS = { permission: 'permission', entity: 'parent' } as const;
 
 /** In the `params` of an issue, as `undeclared`: a name that the manifest does not declare, and those that it does. */
 export interface UndeclaredName {

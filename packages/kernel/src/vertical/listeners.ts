@@ -152,7 +152,7 @@ export const LISTENER_FAULT_CODES = [
 ] as const;
 type Report = ReportFault<(typeof LISTENER_FAULT_CODES)[number]>;
 
-/** What a listener or a schedule is checked against. */
+/** The declarations that a listener or a schedule is checked against. */
 interface Declared {
   readonly operations: OperationTable;
   readonly manifest: VerticalManifest;

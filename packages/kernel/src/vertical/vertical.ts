@@ -288,7 +288,11 @@ function checkReads(operations: OperationTable, report: ReportFault<VerticalFaul
   for (const [name, declared] of Object.entries(operations))
     if (declared.http?.method === 'GET' && !isReadOnly(declared)) {
       const path = ['operations', name, 'readOnly'];
-      report({ path, code: 'get_writes', message: 'is not read-only; what a GET reaches must change nothing' });
+      report({
+        path,
+        code: 'get_writes',
+        message: 'is not read-only; what a GET reaches must change nothing',
+      });
     }
 }
 

@@ -9,7 +9,6 @@ import {
   pathParams,
 } from '@freehold/operations';
 import { type DeclarationFault, faultsIn, type ReportFault } from '@freehold/operations/faults';
-import { mcpToolsOf } from '../mcp/tools.ts';
 
 export interface OperationRoute {
   readonly name: string;
@@ -24,7 +23,7 @@ export interface OperationRoute {
   readonly recordPath: (type: string) => string | null;
 }
 
-/** The codes of {@link findRouteFaults}. A code keeps its meaning; new ones are added. */
+/** The codes of mistakes in a route. A code keeps its meaning; new ones are added. */
 export const ROUTE_FAULT_CODES = [
   'operation_input',
   'operation_path',
@@ -34,7 +33,7 @@ export const ROUTE_FAULT_CODES = [
   'operation_tool',
   'created_by_reading',
 ] as const;
-type RouteFaultCode = (typeof ROUTE_FAULT_CODES)[number];
+export type RouteFaultCode = (typeof ROUTE_FAULT_CODES)[number];
 type Report = ReportFault<RouteFaultCode>;
 
 /**
@@ -59,19 +58,8 @@ export function operationRoutes(operations: OperationTable): OperationRoute[] {
   });
 }
 
-/** Returns the mistakes by which an operation cannot be mounted or be a tool. Paths begin at the operation. */
-export function findRouteFaults(
-  name: string,
-  operation: OperationDeclaration,
-): readonly DeclarationFault<RouteFaultCode>[] {
-  return faultsIn((report) => {
-    if (operationRoute(name, operation, report) === null) return;
-    attempt(report, { path: [], code: 'operation_tool' }, () => mcpToolsOf({ [name]: operation }));
-  });
-}
-
 /** The route of an operation; null, after a report, where its path or its input cannot be read. */
-function operationRoute(
+export function operationRoute(
   name: string,
   operation: OperationDeclaration,
   report: Report,
@@ -122,7 +110,7 @@ function checkFields(
 }
 
 /** Returns what a check returns; null, after a report in its words, where it throws. */
-function attempt<T>(
+export function attempt<T>(
   report: Report,
   at: Pick<DeclarationFault<RouteFaultCode>, 'path' | 'code'>,
   check: () => T,
