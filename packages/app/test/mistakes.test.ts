@@ -341,6 +341,20 @@ const ROWS: readonly Row[] = [
     'operation_path',
     /begin with a slash/,
   ],
+  [
+    'a made record of a type that is none',
+    (d) => set(confirm(d), 'created', (o: Anything) => ({ type: 'recept', id: o.id })),
+    `${op}.created`,
+    'unknown_entity',
+    /recept/,
+  ],
+  [
+    'a read that makes a record',
+    (d) => set(d.operations['booking/list'], 'created', () => ({ type: 'booking', id: '1' })),
+    "app.operations['booking/list'].created",
+    'created_by_reading',
+    /read-only/,
+  ],
   // Listeners and schedules
   [
     'an operation that is none',

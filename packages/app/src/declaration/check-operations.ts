@@ -1,4 +1,5 @@
 /** The checks of operations that concern their addresses, and what is served beside them. */
+import type { EntityRef } from '@freehold/contracts';
 import { httpBinding, type OperationTable, pathParams, routerPath } from '@freehold/operations';
 import type { FaultPath, ReportFault } from '@freehold/operations/faults';
 import { findRouteFaults } from '@freehold/vertical-host';
@@ -81,18 +82,21 @@ function checkPath(name: string, path: string, supplied: readonly string[], repo
 /** Stands for any text in an input: no type of records has it in its name. */
 const ANY_TEXT = '\u0000';
 
-/** Calls `entity` with a text in each field. What it makes of real inputs is not known, so that a failure says nothing. */
+/** Calls `entity` and `created` with a text in each field. Values of other types can make them fail, which says nothing. */
 function checkEntity({ manifest, operations }: AppDeclaration, name: string, report: Report): void {
-  const type = typeOfEntity(operations[name]?.entity);
-  if (type === null || type.includes(ANY_TEXT) || Object.hasOwn(manifest.entities ?? {}, type)) return;
-  const unknown = { name: type, known: Object.keys(manifest.entities ?? {}) };
-  const message = `names a type of records that the manifest does not declare: ${type}`;
-  report({ path: ['operations', name, 'entity'], code: 'unknown_entity', message, unknown });
+  const entities = manifest.entities ?? {};
+  for (const field of ['entity', 'created'] as const) {
+    const type = typeNamedBy(operations[name]?.[field]);
+    if (type === null || type.includes(ANY_TEXT) || Object.hasOwn(entities, type)) continue;
+    const unknown = { name: type, known: Object.keys(entities) };
+    const message = `names a type of records that the manifest does not declare: ${type}`;
+    report({ path: ['operations', name, field], code: 'unknown_entity', message, unknown });
+  }
 }
 
-function typeOfEntity(entity: OperationTable[string]['entity']): string | null {
+function typeNamedBy(refer: ((fields: unknown) => EntityRef) | undefined): string | null {
   try {
-    const { type } = entity?.(new Proxy({}, { get: () => ANY_TEXT })) ?? {};
+    const { type } = refer?.(new Proxy({}, { get: () => ANY_TEXT })) ?? {};
     return typeof type === 'string' ? type : null;
   } catch {
     return null;
