@@ -35,10 +35,10 @@ export const APPS: readonly Mutant[] = [
     id: 'app-compresses-behind-a-strong-tag',
     requirement: null,
     claim: 'An answer with a strong entity tag is sent in other bytes under the same tag.',
-    file: `${src}/network/compressed-response.ts`,
+    file: `${src}/network/listener.ts`,
     find: "(tag === '' || tag.startsWith('W/'))",
     replace: 'tag !== null',
-    killer: inNode(`${src}/network/compressed-response.test.ts`, '/strong is left alone'),
+    killer: inNode(`${src}/network/compression.test.ts`, '/strong is left alone'),
   },
   {
     id: 'app-failed-look-remembered',

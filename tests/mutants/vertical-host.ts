@@ -10,6 +10,15 @@ const governance = `${test}/model/governance.test.ts`;
 
 export const VERTICAL_HOST: readonly Mutant[] = [
   {
+    id: 'vh-problem-without-request-id',
+    requirement: null,
+    claim: 'A problem document that an exception brings along has no request id.',
+    file: 'packages/vertical-host/src/lib/problem-response.ts',
+    find: 'c.res = await withIdInBody(c.res, requestId);',
+    replace: ';',
+    killer: inNode('examples/fieldwork/test/api.test.ts', 'every refusal has the same request id'),
+  },
+  {
     id: 'host-no-attachment-routes',
     requirement: 'D-01',
     claim: 'The routes of attachments are not mounted.',

@@ -227,6 +227,35 @@ test('every refusal is a problem document with a sentence', async () => {
   }
 });
 
+test('every refusal has the same request id in its header and its body, another one each time', async () => {
+  const anonymous = fixture.visitor(fixture.pipes);
+  const ids = new Set<string>();
+  const attempts: [Visitor, string, string, unknown?][] = [
+    [ada, 'GET', '/api/nothing'],
+    [ada, 'GET', '/nowhere.js'],
+    [ada, 'POST', '/api/customers', { name: '' }],
+    [ada, 'DELETE', '/api/customers'],
+    [ada, 'DELETE', '/api/me'],
+    [ada, 'GET', '/api/auth/nothing'],
+    [ada, 'POST', '/api/invites', { role: 'emperor' }],
+    [ada, 'POST', '/api/accept-invite', { token: 'none' }],
+    [ada, 'POST', '/public/appointments', {}],
+    [ada, 'GET', '/problems/none'],
+    [ada, 'GET', '/internal/tables'],
+    [anonymous, 'GET', '/api/customers'],
+    [anonymous, 'GET', '/api/members'],
+    [anonymous, 'POST', '/api/accept-invite', { token: 'none' }],
+  ];
+  for (const [caller, method, path, body] of attempts) {
+    const answer = await caller.request(method, path, body);
+    const { requestId } = (await answer.json()) as { requestId?: string };
+    expect([method, path, answer.headers.get('x-request-id')]).toEqual([method, path, requestId]);
+    expect(requestId).toMatch(/^[\w-]{8,}$/);
+    ids.add(requestId as string);
+  }
+  expect(ids.size).toBe(attempts.length);
+});
+
 test('the type of a problem is an address that explains it', async () => {
   const { type } = await ada.refused('GET', '/api/nothing');
   const page = await ada.request('GET', type);

@@ -9,6 +9,7 @@ import {
   type OpenApiInfo,
   type ProblemOptions,
   problemResponse,
+  requestIds,
 } from '@freehold/vertical-host';
 import { Hono } from 'hono';
 import { mountAttachments } from './attachments/attachment-routes.ts';
@@ -82,6 +83,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
 
   const hono = new Hono<AppEnv>();
   hono.onError((error, c) => problemResponse(c, error, problems));
+  hono.use('*', requestIds(problems));
   hono.use('*', noSniffing);
   // A vertical with pages of its own answers navigations itself.
   const pages = app.web === undefined ? makePages(services) : null;

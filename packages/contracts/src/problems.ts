@@ -140,7 +140,10 @@ export function toProblem(error: PlatformError, requestId?: string): Problem {
   };
 }
 
-/** Returns the response of an error: `application/problem+json`, never stored by a cache (RFC 9457, section 3). */
+/**
+ * Returns the response of an error: `application/problem+json`, never stored by a cache (RFC 9457, section 3).
+ * @param requestId in the body and in the header `X-Request-Id`. Default: in neither.
+ */
 export function problemDocument(error: PlatformError, requestId?: string): Response {
   return new Response(JSON.stringify(toProblem(error, requestId)), {
     status: error.status,
@@ -149,6 +152,7 @@ export function problemDocument(error: PlatformError, requestId?: string): Respo
       ...error.headers,
       'content-type': 'application/problem+json',
       'cache-control': 'no-store',
+      ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
     },
   });
 }

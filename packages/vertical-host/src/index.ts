@@ -11,7 +11,12 @@ export type { DescribedBody, DescribedRoute } from './lib/described-routes.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
 export { ROUTE_FAULT_CODES } from './lib/operation-routes.ts';
 export * from './lib/platform-surface-deps.ts';
-export { type ProblemOptions, problemResponse, type RequestIncidentSink } from './lib/problem-response.ts';
+export {
+  type ProblemOptions,
+  problemResponse,
+  type RequestIncidentSink,
+  requestIds,
+} from './lib/problem-response.ts';
 export * from './management-openapi.ts';
 export type { ListingStub, McpOptions } from './mcp/mcp-endpoint.ts';
 export { type McpTool, mcpToolsOf } from './mcp/tools.ts';

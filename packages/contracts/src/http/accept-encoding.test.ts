@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptsCoding } from './accept-encoding.ts';
+import { acceptsCoding } from './request.ts';
 
 test.each([
   ['gzip', true],

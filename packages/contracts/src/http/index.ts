@@ -1,5 +1,4 @@
 /** The reading of requests and the descriptions of every HTTP surface: zod and Web APIs, without a framework. */
-export * from './accept-encoding.ts';
 export * from './connect-url.ts';
 export * from './input-shape.ts';
 export * from './own-address.ts';

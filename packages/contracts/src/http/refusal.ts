@@ -6,9 +6,16 @@ export function wantsPage(headers: Headers): boolean {
   return headers.get('accept')?.toLowerCase().includes('text/html') ?? false;
 }
 
-/** Returns an error in the form of its caller. The page holds only our own text, and no part of the request. */
-export function refusal(headers: Headers, error: PlatformError): Response {
-  if (!wantsPage(headers)) return problemDocument(error);
+/**
+ * Returns an error in the form of its caller. The page holds only our own text, and no part of the request.
+ * @param requestId of the problem document. Default: a new one.
+ */
+export function refusal(
+  headers: Headers,
+  error: PlatformError,
+  requestId: string = crypto.randomUUID(),
+): Response {
+  if (!wantsPage(headers)) return problemDocument(error, requestId);
   return new Response(
     `<!doctype html>
 <html lang="en">

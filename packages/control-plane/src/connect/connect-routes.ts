@@ -69,7 +69,7 @@ async function browserStep(c: Context<ControlPlaneEnv>, step: () => Promise<Conn
     return response;
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    const response = refusal(headers, error);
+    const response = refusal(headers, error, c.var.requestId);
     for (const [name, value] of Object.entries(STEP_HEADERS)) response.headers.set(name, value);
     return response;
   }

@@ -18,7 +18,6 @@ import {
   requireSameOrigin,
   type TextField,
 } from '@freehold/contracts/http';
-import { fillPath, pathParams } from '@freehold/operations';
 import type { Context, Env } from 'hono';
 import type { OperationRoute } from './operation-routes.ts';
 import { jsonResponse, privateHeaders, readBody } from './request.ts';
@@ -102,13 +101,12 @@ function versionOf(ifMatch: IfMatch | undefined): string | undefined {
 }
 
 /** `Location` of the record that a call made, below the prefix that the request came to. */
-function locationOf(c: Context, { operation, path, recordPath }: OperationRoute, output: unknown) {
+function locationOf(c: Context, { operation, path, recordPaths }: OperationRoute, output: unknown) {
   const record = operation.created?.(output);
-  const address = record && recordPath(record.type);
+  const address = record && recordPaths.get(record.type);
   if (!record || !address) return {};
   const above = new URL(c.req.url).pathname.split('/').slice(0, 1 - path.split('/').length);
-  const [parameter = ''] = pathParams(address);
-  return { location: `${above.join('/')}${fillPath(address, { [parameter]: record.id }).address}` };
+  return { location: above.join('/') + address.replace(/:\w+/, () => encodeURIComponent(record.id)) };
 }
 
 function resultHeaders(c: Context, result: InvokeResult): Record<string, string> {

@@ -19,8 +19,8 @@ export interface OperationRoute {
   /** The input fields that its path names. */
   readonly inPath: readonly string[];
   readonly input: InputShape;
-  /** The path of the record that it makes, by the record's type: `/orders/:id`. Null where it makes none that has one. */
-  readonly recordPath: (type: string) => string | null;
+  /** The paths of records, by type: `/orders/:id` is that of `order/get`. */
+  readonly recordPaths: ReadonlyMap<string, string>;
 }
 
 /** The codes of mistakes in a route. A code keeps its meaning; new ones are added. */
@@ -41,12 +41,9 @@ type Report = ReportFault<RouteFaultCode>;
  * @throws Error, naming the operation, for a declaration that cannot be mounted.
  */
 export function operationRoutes(operations: OperationTable): OperationRoute[] {
-  const recordPath = (type: string): string | null => {
-    const { http } = operations[`${type}/get`] ?? {};
-    return http?.method === 'GET' && pathParams(http.path).length === 1 ? http.path : null;
-  };
+  const recordPaths = recordPathsOf(operations);
   return Object.entries(operations).map(([name, operation]) => {
-    let route: Omit<OperationRoute, 'recordPath'> | null = null;
+    let route: Omit<OperationRoute, 'recordPaths'> | null = null;
     const [fault] = faultsIn<RouteFaultCode>((report) => {
       route = operationRoute(name, operation, report);
     });
@@ -54,7 +51,7 @@ export function operationRoutes(operations: OperationTable): OperationRoute[] {
       throw new Error(
         `The operation ${name} cannot be mounted: its ${fault?.path.join('.')} ${fault?.message}`,
       );
-    return { ...(route as Omit<OperationRoute, 'recordPath'>), recordPath };
+    return { ...(route as Omit<OperationRoute, 'recordPaths'>), recordPaths };
   });
 }
 
@@ -63,7 +60,7 @@ export function operationRoute(
   name: string,
   operation: OperationDeclaration,
   report: Report,
-): Omit<OperationRoute, 'recordPath'> | null {
+): Omit<OperationRoute, 'recordPaths'> | null {
   const { method, path } = httpBinding(name, operation);
   const atPath = { path: ['http', 'path'], code: 'operation_path' } as const;
   const inPath = attempt(report, atPath, () => pathParams(path));
@@ -85,6 +82,17 @@ export function operationRoute(
   if (inPath === null || input === null) return null;
   checkFields(method, inPath, input, report);
   return { name, operation, method, path, inPath, input };
+}
+
+/** The types whose `get` has an address with one parameter: the id. */
+function recordPathsOf(operations: OperationTable): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(operations).flatMap(([name, { http }]): [string, string][] => {
+      const type = /^(.+)\/get$/.exec(name)?.[1];
+      if (type === undefined || http?.method !== 'GET') return [];
+      return http.path.split('/:').length === 2 ? [[type, http.path]] : [];
+    }),
+  );
 }
 
 /** Checks that every field of the address exists, and can be written as text. */

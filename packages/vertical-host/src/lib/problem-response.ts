@@ -4,7 +4,7 @@
  */
 import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
 import { REQUEST_ID_HEADER } from '@freehold/contracts/http';
-import { type Context, type Env, type ErrorHandler, Hono, type Next } from 'hono';
+import { type Context, type Env, type ErrorHandler, Hono, type MiddlewareHandler, type Next } from 'hono';
 import { requestIdOf } from './request.ts';
 
 /**
@@ -75,6 +75,42 @@ function ownResponse(err: unknown): Response | undefined {
     return response instanceof Response ? response : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Returns a middleware by which every answer has its request's id in `X-Request-Id`, and a problem document in its body
+ * too. Use it first of all, on `*`: the responses that exceptions bring along, which {@link problemResponse} leaves
+ * untouched, then have it as well.
+ */
+export function requestIds<E extends Env>(
+  options: Pick<ProblemOptions, 'newRequestId'> = {},
+): MiddlewareHandler<E> {
+  return async (c, next) => {
+    const requestId = requestIdOf(c, options.newRequestId);
+    await next();
+    if (c.res.headers.get(REQUEST_ID_HEADER) === requestId) return;
+    if (c.res.headers.get('content-type') === 'application/problem+json')
+      c.res = await withIdInBody(c.res, requestId);
+    c.header(REQUEST_ID_HEADER, requestId);
+  };
+}
+
+/** A copy of a problem document with the id as its `requestId`. A body that is no JSON object stays as it is. */
+async function withIdInBody(response: Response, requestId: string): Promise<Response> {
+  const text = await response.text();
+  const headers = new Headers(response.headers);
+  headers.delete('content-length');
+  return new Response(bodyWith(text, requestId), { status: response.status, headers });
+}
+
+function bodyWith(text: string, requestId: string): string {
+  try {
+    const problem: unknown = JSON.parse(text);
+    const isObject = typeof problem === 'object' && problem !== null && !Array.isArray(problem);
+    return isObject ? JSON.stringify({ ...problem, requestId }) : text;
+  } catch {
+    return text;
   }
 }
 
