@@ -17,5 +17,7 @@ export { type FileBudget, fileBudgetOf, limitForUnits, openFilesLimit } from './
 export { type StorageFault, storageFaultOf } from './lib/storage-faults.ts';
 export { unitsIn } from './lib/unit-files.ts';
 export { lockDirectory as lockDataDirectory } from './lock.ts';
+export { makeMemoryBlobStore } from './memory/memory-blob-store.ts';
+export { type MemoryEngine, type MemoryEngineOptions, openMemoryEngine } from './memory/memory-engine.ts';
 export { type Recovered, type RecoverOptions, recoverUnit } from './recover-unit.ts';
 export { type StorageStatus, UnreadableFile, type UnreadableUnit } from './units/storage-monitor.ts';

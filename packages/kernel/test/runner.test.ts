@@ -145,6 +145,56 @@ test('an executor that is interrupted by the end of its process has not failed: 
   expect(await working.scope.work({})).toEqual({ settled: 0, claimed: [], nextAtMs: null });
 });
 
+test('an executor calls out through the port of its runner, and its calls end with its time', async () => {
+  const calls: { readonly url: string; readonly signal: AbortSignal }[] = [];
+  const own = new AbortController();
+  const vertical = verticalWith({
+    executors: {
+      courier: executor(async (_event, { fetch }) => {
+        await fetch('https://courier.example/first');
+        await fetch(new Request('https://courier.example/second'), { signal: own.signal });
+      }),
+    },
+  });
+  await using working = await openWorking(vertical, {
+    fetch: async (target, init) => {
+      const { url } = target instanceof Request ? target : { url: String(target) };
+      calls.push({ url, signal: init?.signal as AbortSignal });
+      return url.endsWith('/first') ? new Response() : new Promise(() => undefined);
+    },
+  });
+  await working.pack();
+  while (calls.length < 2) await new Promise(setImmediate);
+  expect(calls.map(({ url }) => url)).toEqual([
+    'https://courier.example/first',
+    'https://courier.example/second',
+  ]);
+  expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  await working.pass(30_000);
+  expect(calls.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+  expect(own.signal.aborted).toBe(false);
+});
+
+test('a caller who asks is told of each attempt of a round, and another is not', async () => {
+  const schedules = { nightly: { cron: '0 0 * * *', operation: 'bill/nightly', as: 'billing' } };
+  await using working = await openWorking(verticalWith({ subscriptions: { billing }, schedules }));
+  await working.runner.stop();
+  await working.scope.work({});
+  const seen: string[] = [];
+  hooks.onBill = (event) => {
+    seen.push(event);
+    throw new PlatformError('conflict', 'The printer is out of paper.');
+  };
+  await working.pack();
+  working.clock.ms += 86_400_000;
+  const error = { code: 'conflict', detail: 'The printer is out of paper.' };
+  expect((await working.scope.work({ report: true })).attempts).toEqual([
+    { kind: 'schedule', name: 'nightly', event: null, error: null },
+    { kind: 'subscription', name: 'billing', event: seen[0], error },
+  ]);
+  expect(await working.scope.work({})).not.toHaveProperty('attempts');
+});
+
 test('steps of an executor may be called anything, and two long names are two steps', async () => {
   const outputs: unknown[] = [];
   const vertical = verticalWith({

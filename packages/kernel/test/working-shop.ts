@@ -60,7 +60,15 @@ export function verticalWith(more: Partial<Vertical>): Vertical {
 /** A shop with a runner whose timers fire only when the test moves the clock. */
 export async function openWorking(
   vertical: Vertical,
-  options: { dataDirectory?: string; sealKeys?: readonly string[] } = {},
+  {
+    fetch,
+    ...options
+  }: {
+    dataDirectory?: string;
+    sealKeys?: readonly string[];
+    /** Answers the outgoing calls of executors. */
+    fetch?: typeof globalThis.fetch;
+  } = {},
 ) {
   hooks.onBill = () => undefined;
   const wakes: string[] = [];
@@ -79,6 +87,7 @@ export async function openWorking(
       return () => void timers.delete(timer);
     },
     onIncident: (error) => void runnerIncidents.push(error),
+    ...(fetch ? { fetch } : {}),
   });
   wake = runner.wake;
   const pass = async (ms: number): Promise<void> => {

@@ -160,9 +160,11 @@ export interface AppLook {
 }
 
 /** A checked declaration. Only {@link defineApp} makes one. */
-export interface App extends AppDeclaration {
+export interface App<O extends OperationTable = OperationTable> extends AppDeclaration {
   /** The declared one with what is supplied. */
   readonly manifest: VerticalManifest;
+  /** The declared ones with what is supplied. */
+  readonly operations: O;
   /** For the kernel. */
   readonly vertical: Vertical;
   /** The types of records that have an address of their own. */
@@ -175,7 +177,9 @@ export interface App extends AppDeclaration {
  * `app.operations['order/create'].permission: names an undeclared permission: order.wirte; did you mean order.write?`, and
  * lists all of them in `problems` (docs/application.md, "Mistakes in a declaration").
  */
-export function defineApp(declaration: AppDeclaration): App {
+export function defineApp<const O extends OperationTable>(
+  declaration: AppDeclaration & { readonly operations: O },
+): App<O> {
   const [first, ...others] = findMistakes(declaration, modelOperations);
   if (first !== undefined) {
     const error = new AppDeclarationError([first, ...others]);
@@ -184,6 +188,8 @@ export function defineApp(declaration: AppDeclaration): App {
     throw error;
   }
   const vertical = verticalOf(declaration, modelOperations);
-  const app = { ...declaration, manifest: vertical.manifest, operations: vertical.operations, vertical };
+  // With the supplied operations, which the type does not name.
+  const operations = vertical.operations as O;
+  const app = { ...declaration, manifest: vertical.manifest, operations, vertical };
   return { ...app, records: recordsOf(app) };
 }

@@ -48,6 +48,8 @@ export interface NodeDatabase {
   close(): void;
   /** Closes without moving the log into the file: the log stays for the next opening. */
   closeWithLog(): void;
+  /** Returns a copy of the whole database, for {@link NodeDatabaseOptions.image}. */
+  image(): Uint8Array;
 }
 
 export interface LogState {
@@ -60,6 +62,8 @@ export interface NodeDatabaseOptions {
   readonly ownLog?: boolean;
   /** Returns the error for a statement outside of a transaction that met a damaged page. Default: the error itself. */
   readonly onDamage?: (error: unknown) => unknown;
+  /** The contents to begin with, as {@link NodeDatabase.image} returned them. For a database in memory alone. */
+  readonly image?: Uint8Array;
 }
 
 const LOG_FRAMES_DEFAULT = 1_000;
@@ -76,6 +80,7 @@ export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions 
   if (path !== ':memory:') makePrivateFile(path);
   const connection = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: BUSY_TIMEOUT_MS });
   try {
+    if (openOptions.image) connection.deserialize(openOptions.image);
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF');
     if (openOptions.ownLog) {
       connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
@@ -243,6 +248,7 @@ export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions 
       connection.exec(`PRAGMA wal_autocheckpoint = ${does ? LOG_FRAMES_DEFAULT : 0}`),
     keepTempInMemory: () => connection.exec('PRAGMA temp_store = MEMORY'),
     close: () => connection.close(),
+    image: () => connection.serialize(),
     closeWithLog: () => {
       // A file that was removed has no log to keep.
       if (!existsSync(path)) {

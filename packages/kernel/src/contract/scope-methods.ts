@@ -153,7 +153,19 @@ export interface DeliveryResult {
   readonly handedBack?: true;
 }
 
+/** One attempt of a subscription or a schedule in a round. */
+export interface WorkAttempt {
+  readonly kind: 'subscription' | 'schedule';
+  readonly name: string;
+  /** Null for a schedule. */
+  readonly event: EventId | null;
+  /** Null where it was done. */
+  readonly error: { readonly code: string; readonly detail: string } | null;
+}
+
 export interface WorkRequest {
+  /** Set to be told of each attempt: for tests. */
+  readonly report?: true;
   /**
    * Keys cannot be had: a delivery that needs one fails instead of waiting. Set when the vault has refused, so that one
    * person's damaged key does not delay other deliveries.
@@ -174,6 +186,8 @@ export interface WorkDone {
   readonly nextAtMs: number | null;
   /** Keys that deliveries of this round lacked: they are made in the next round that has them. */
   readonly needs?: KeyNeeds;
+  /** The attempts of this round, in their order. Only when requested. */
+  readonly attempts?: readonly WorkAttempt[];
   /** Set when bytes of attachments may have become free, and are to be swept. */
   readonly sweep?: true;
 }

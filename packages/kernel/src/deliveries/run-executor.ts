@@ -14,6 +14,7 @@ export async function runExecutor({
   delivery,
   stop,
   after,
+  fetch,
 }: {
   readonly scope: ScopeStub;
   /** Removes an attachment; undefined where there are none. */
@@ -22,6 +23,7 @@ export async function runExecutor({
   readonly delivery: ClaimedDelivery;
   readonly stop: AbortSignal;
   readonly after: (ms: number, task: () => void) => () => void;
+  readonly fetch: typeof globalThis.fetch;
 }): Promise<DeliveryResult> {
   const { subscriber, event, claim, attempt } = delivery;
   const answer = { subscriber, event: event.id, claim };
@@ -41,6 +43,7 @@ export async function runExecutor({
       attempt,
       deliveryKey,
       signal,
+      fetch: fetchUntil(fetch, signal),
       invoke: invokeAs(scope, listener.executor, event.id, deliveryKey),
       removeAttachment: async (id) => {
         if (!remove) throw noAttachments();
@@ -58,6 +61,14 @@ export async function runExecutor({
   } finally {
     cancel();
   }
+}
+
+/** Every call ends with the executor, whatever other signal it has. */
+function fetchUntil(fetch: typeof globalThis.fetch, over: AbortSignal): typeof globalThis.fetch {
+  return (target, init) => {
+    const given = init?.signal ?? (target instanceof Request ? target.signal : null);
+    return fetch(target, { ...init, signal: given ? AbortSignal.any([given, over]) : over });
+  };
 }
 
 function noAttachments(): PlatformError {

@@ -28,6 +28,8 @@ export interface DeliveryRunnerOptions {
   /** Runs a task after so many milliseconds; returns its cancel. Default: a timer that keeps no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
   readonly onIncident: IncidentSink;
+  /** Makes the outgoing calls of executors. Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch;
   /** Sweeps unused bytes, once a day for each scope, and removes what executors remove. Default: there are none. */
   readonly attachments?: Pick<Attachments, 'sweep' | 'remove'>;
 }
@@ -51,6 +53,7 @@ interface Working {
 export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunner {
   const { vertical, scope, attachments, now, onIncident } = options;
   const after = options.after ?? afterTimeout;
+  const fetch: typeof globalThis.fetch = options.fetch ?? ((...call) => globalThis.fetch(...call));
   const lanes = makeLanes(vertical);
   const hasWork =
     lanes.all.length > 0 || Object.keys(vertical.schedules ?? {}).length > 0 || needsRetention(vertical);
@@ -139,6 +142,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
       delivery,
       stop: stopping.signal,
       after,
+      fetch,
     });
     const settled = run.then(async (result) => {
       await scope(scopeId).settle(result);
@@ -223,6 +227,8 @@ export interface DeliveryRoundOptions {
   readonly onIncident: IncidentSink;
   /** As {@link DeliveryRunnerOptions.attachments}. */
   readonly attachments?: DeliveryRunnerOptions['attachments'];
+  /** As {@link DeliveryRunnerOptions.fetch}. */
+  readonly fetch?: DeliveryRunnerOptions['fetch'];
 }
 
 /**
@@ -230,7 +236,7 @@ export interface DeliveryRoundOptions {
  * Returns the time of the next work in milliseconds since the epoch; null when nothing waits.
  */
 export async function runDeliveries(options: DeliveryRoundOptions): Promise<number | null> {
-  const { vertical, scope, scopeId, now, onIncident, attachments } = options;
+  const { vertical, scope, scopeId, now, onIncident, attachments, fetch } = options;
   const waiting = new Set<{ readonly atMs: number }>();
   const runner = makeDeliveryRunner({
     vertical,
@@ -238,6 +244,7 @@ export async function runDeliveries(options: DeliveryRoundOptions): Promise<numb
     now,
     onIncident,
     ...(attachments ? { attachments } : {}),
+    ...(fetch ? { fetch } : {}),
     after: (ms, task) => {
       const timer = { atMs: now() + ms };
       const handle = setTimeout(() => {

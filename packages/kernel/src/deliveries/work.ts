@@ -4,7 +4,13 @@
  */
 import { type ActorId, type EventRecord, PlatformError, type SubjectReader } from '@freehold/contracts';
 import { RollbackThen, TransactionLost, type UnitContext } from '@freehold/store';
-import type { ClaimedDelivery, DeliveryResult, WorkDone, WorkRequest } from '../contract/scope-methods.ts';
+import type {
+  ClaimedDelivery,
+  DeliveryResult,
+  WorkAttempt,
+  WorkDone,
+  WorkRequest,
+} from '../contract/scope-methods.ts';
 import type { EventRow, EventStore } from '../events/store.ts';
 import { isKeysNeeded, isNothing, joinNeeds, type KeyNeeds, NO_NEEDS, needsOf } from '../keys/key-needs.ts';
 import { soundError } from '../lib/thrown.ts';
@@ -47,6 +53,7 @@ interface Round extends WorkParts {
   /** The number of deliveries and schedules that ended. */
   settled: number;
   readonly claimed: ClaimedDelivery[];
+  readonly attempts: WorkAttempt[];
   nextAtMs: number | null;
   /** The number of deliveries that may still be made. */
   budget: number;
@@ -88,6 +95,7 @@ export function makeWork(parts: WorkParts) {
         needs: NO_NEEDS,
         settled: 0,
         claimed: [],
+        attempts: [],
         checkedTimes,
         nextAtMs: null,
         budget: ROUND_MAX,
@@ -109,6 +117,7 @@ export function makeWork(parts: WorkParts) {
         nextAtMs: round.nextAtMs,
         ...(isNothing(round.needs) ? {} : { needs: round.needs }),
         ...(sweep ? { sweep: true } : {}),
+        ...(request.report ? { attempts: round.attempts } : {}),
       };
     },
 
@@ -200,8 +209,10 @@ function deliver(round: Round, lane: Lane, row: DeliveryRow): Step {
     failure = soundError(operation, thrown);
     if (!isKeysNeeded(failure)) unit.report(failure, operation);
   }
-  if (failure === null) return true;
-  return waitsForKeys(round, failure) ? 'waits' : fail(round, lane, row, row.attempts + 1, describe(failure));
+  if (failure !== null && waitsForKeys(round, failure)) return 'waits';
+  const error = failure && describe(failure);
+  note(round, { kind: 'subscription', name: lane.subscriber, event: row.event, error });
+  return error === null || fail(round, lane, row, row.attempts + 1, error);
 }
 
 /** Claims the head of an executor's lane, until its time and a margin are over. */
@@ -227,6 +238,11 @@ function claim(round: Round, lane: Lane, row: DeliveryRow, timeoutMs: number): S
   const next = row.claim + 1;
   store.defer(key, { attempts, claim: next, nextAtMs: nowMs + timeoutMs + CLAIM_MARGIN_MS, nowMs });
   return { subscriber: lane.subscriber, event, attempt: attempts, claim: next };
+}
+
+/** Notes an attempt for a caller who asked for them. */
+function note({ request, attempts }: Round, attempt: WorkAttempt): void {
+  if (request.report) attempts.push(attempt);
 }
 
 /** Runs a schedule that is due. One that waits for keys runs in the next round. */
@@ -255,7 +271,9 @@ function runSchedule(round: Round, [key, schedule]: [string, Schedule]): void {
     waitUntil(round, nowMs);
     return;
   }
-  const outcome = failure === null ? 'done' : describe(failure).code;
+  const error = failure && describe(failure);
+  const outcome = error === null ? 'done' : error.code;
+  note(round, { kind: 'schedule', name: key, event: null, error });
   store.saveSchedule({ key, pattern, nextAtMs, ran: { atMs: nowMs, outcome } });
   round.settled += 1;
   waitUntil(round, nextAtMs);

@@ -9,6 +9,7 @@ import type {
   ScopeInvoke,
   ScopeInvoked,
   ScopeStub,
+  WorkAttempt,
   WorkDone,
   WorkRequest,
 } from '../contract/scope-methods.ts';
@@ -364,6 +365,8 @@ async function workThrough(
   input: WorkRequest,
 ): Promise<WorkDone> {
   const claimed: ClaimedDelivery[] = [];
+  const attempts: WorkAttempt[] = [];
+  const { report } = input;
   let settled = 0;
   let sweep = false;
   let brought: KeySupply = {};
@@ -371,9 +374,14 @@ async function workThrough(
   let refusal: unknown;
   for (let looks = 1; ; looks++) {
     const round: WorkDone = await call((keys) =>
-      stub.work({ ...(withoutKeys ? { withoutKeys } : {}), keys: { ...brought, ...keys } }),
+      stub.work({
+        ...(withoutKeys ? { withoutKeys } : {}),
+        ...(report ? { report } : {}),
+        keys: { ...brought, ...keys },
+      }),
     );
     claimed.push(...round.claimed);
+    attempts.push(...(round.attempts ?? []));
     settled += round.settled;
     sweep ||= round.sweep === true;
     const { needs, ...rest } = round;
@@ -395,7 +403,13 @@ async function workThrough(
         }
       }
     }
-    const done: WorkDone = { ...rest, claimed, settled, ...(sweep ? { sweep: true } : {}) };
+    const done: WorkDone = {
+      ...rest,
+      claimed,
+      settled,
+      ...(sweep ? { sweep: true } : {}),
+      ...(report ? { attempts } : {}),
+    };
     if (refusal !== undefined) refused.set(done, refusal);
     return done;
   }

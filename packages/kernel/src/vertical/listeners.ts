@@ -43,6 +43,11 @@ export interface ExecutorTools {
   /** Aborted when the time is over. */
   readonly signal: AbortSignal;
   /**
+   * Calls another system. Use it in place of the global `fetch`: it ends when the executor's time is over, the instance
+   * sees what goes out of it, and a test answers it.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  /**
    * Runs an operation as the executor's service, caused by the event. Repeated under one `step` (default: the
    * operation's name) it is done once within 24 hours; an executor that is tried again later asks the scope what was
    * done.
