@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> =
   directory: async (directory) => (await import('./directory.ts')).benchDirectory(directory),
   http: async (directory) => (await import('./http.ts')).benchHttp(directory),
   host: async () => (await import('./host.ts')).benchHost(),
+  dev: async (directory) => (await import('./dev.ts')).benchDev(directory),
   identity: async (directory) => (await import('./identity.ts')).benchIdentity(directory),
 };
 

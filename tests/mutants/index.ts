@@ -4,6 +4,7 @@ import { AUTH } from './auth.ts';
 import { CLI } from './cli.ts';
 import { CONTRACTS_STORE } from './contracts-store.ts';
 import { CONTROL_PLANE } from './control-plane.ts';
+import { DEV } from './dev.ts';
 import { DIRECTORY } from './directory.ts';
 import { ENGINE_NODE } from './engine-node.ts';
 import { ENGINE_WORKERD } from './engine-workerd.ts';
@@ -24,6 +25,7 @@ export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
   'engine-node': ENGINE_NODE,
   'engine-workerd': ENGINE_WORKERD,
   cli: CLI,
+  dev: DEV,
   apps: APPS,
   fieldwork: FIELDWORK,
 };
