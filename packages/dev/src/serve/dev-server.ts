@@ -17,14 +17,7 @@ export interface ListenerOptions {
   readonly agent: (request: Request) => Promise<Response>;
 }
 
-export interface Listener {
-  readonly origin: string;
-  /** Tells pages that are open, and those to come. */
-  show(status: DevStatus): void;
-  close(): Promise<void>;
-}
-
-/** Listens on a port of this machine, and refuses requests until `open` says what answers them. */
+/** Listens on a port of this machine, and answers 503 until {@link DevServer.serve} says what answers. */
 export class DevServer {
   readonly #server: Server;
   #answer: (request: Request, incoming: IncomingMessage) => Promise<Response> = async () =>
