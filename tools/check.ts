@@ -16,6 +16,7 @@ const steps: Step[] = [
   { name: 'types (workerd)', command: types('packages/engine-workerd/tsconfig.json') },
   { name: 'types (fieldwork on workerd)', command: types('examples/fieldwork/worker/tsconfig.json') },
   { name: 'types (web)', command: types('examples/fieldwork/web/tsconfig.json') },
+  { name: 'types (rental, web)', command: types('examples/rental/web/tsconfig.json') },
   { name: 'folder cycles', command: ['node', 'tools/cycles.ts'] },
   { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },
   { name: 'plain language', command: ['node', 'tools/language.ts'] },

@@ -1,5 +1,4 @@
 /** All mutants, by area. */
-import { APP } from './app.ts';
 import { APPS } from './apps.ts';
 import { AUTH } from './auth.ts';
 import { CLI } from './cli.ts';
@@ -27,7 +26,6 @@ export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
   'engine-workerd': ENGINE_WORKERD,
   cli: CLI,
   dev: DEV,
-  app: APP,
   apps: APPS,
   fieldwork: FIELDWORK,
 };
