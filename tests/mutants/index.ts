@@ -1,4 +1,5 @@
 /** All mutants, by area. */
+import { APP } from './app.ts';
 import { APPS } from './apps.ts';
 import { AUTH } from './auth.ts';
 import { CLI } from './cli.ts';
@@ -26,6 +27,7 @@ export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
   'engine-workerd': ENGINE_WORKERD,
   cli: CLI,
   dev: DEV,
+  app: APP,
   apps: APPS,
   fieldwork: FIELDWORK,
 };

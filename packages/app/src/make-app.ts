@@ -21,6 +21,7 @@ import { mountInvites } from './members/invites.ts';
 import { mountMe } from './members/me-routes.ts';
 import { mountMembers } from './members/member-routes.ts';
 import { mountSessions } from './members/session-routes.ts';
+import { mountModelUsage } from './models/usage-routes.ts';
 import { SUPPLIED_TAGS, suppliedRoutes } from './openapi/supplied-routes.ts';
 import { makePages } from './pages/exchange.ts';
 import { mountPages } from './pages/pages.ts';
@@ -37,6 +38,7 @@ import {
   originOf,
 } from './request/caller.ts';
 import { makeSignIns } from './request/sign-in.ts';
+import { mountSettings } from './settings/setting-routes.ts';
 import { appTools } from './tools.ts';
 import { mountWeb } from './web/web-routes.ts';
 
@@ -97,6 +99,8 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountLogs(hono, services);
   mountAttachments(hono, services);
   mountErasure(hono, services);
+  mountSettings(hono, services);
+  mountModelUsage(hono, services);
   mountInvites(hono, services);
   app.routes?.(hono, appTools(services));
   mountOperations(hono, app.operations, operationsFor(services, app.operations), {

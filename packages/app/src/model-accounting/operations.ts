@@ -12,6 +12,7 @@ import {
   assistantEntitlement,
   CALL_PREFIX,
   callId,
+  usageInput,
 } from './schema.ts';
 import { addTokens, countWaiting, insertCall, takeCall, tokensOf } from './store.ts';
 
@@ -26,19 +27,36 @@ export const modelOperations = {
     permission: 'model.account',
     mcp: false,
     run: (ctx, { access, tokensMonthly, tokens }) => {
-      const limit = requireEntitled(ctx, access) ?? tokensMonthly;
-      const month = monthOf(ctx.now);
-      if (limit !== null && tokensOf(ctx.sql, month) >= limit) throw usedUp(ctx.now);
-      if (countWaiting(ctx.sql, WAITING_MAX) >= WAITING_MAX)
-        throw new PlatformError(
-          'unavailable',
-          'The platform has not collected yet what earlier calls of the language model took. Ask its operator.',
-          { reason: 'model_accounting_full' },
-        );
+      const { month, refused } = accountOf(ctx, { access, tokensMonthly });
+      if (refused !== null) throw refused;
       const call = ctx.newId(CALL_PREFIX);
       insertCall(ctx.sql, call, { month, reserved: tokens }, ctx.now);
       addTokens(ctx.sql, month, tokens);
       return { call };
+    },
+  }),
+
+  'model/usage': operation({
+    summary: 'Say what language models took this month, and whether they can be asked',
+    input: usageInput,
+    output: z.object({
+      month: z.string().describe('Such as 2026-03, of UTC'),
+      tokens: z.int().describe('Of the calls of the month; a call in progress counts with its maximum'),
+      limit: z.int().nullable().describe('The most tokens of the month; null for no limit'),
+      refused: z
+        .object({ reason: z.string(), detail: z.string() })
+        .nullable()
+        .describe('The refusal that a call would meet now'),
+    }),
+    permission: 'model.account',
+    readOnly: true,
+    mcp: false,
+    run: (ctx, input) => {
+      const { refused, ...account } = accountOf(ctx, input);
+      return {
+        ...account,
+        refused: refused && { reason: refused.reason ?? refused.code, detail: refused.message },
+      };
     },
   }),
 
@@ -61,19 +79,50 @@ export const modelOperations = {
   }),
 };
 
+interface Account {
+  readonly month: string;
+  readonly tokens: number;
+  /** Null for no limit. */
+  readonly limit: number | null;
+  /** The refusal of a call at this moment. */
+  readonly refused: PlatformError | null;
+}
+
 /**
- * The monthly tokens of the tenant's entitlement; null where the platform's FREEHOLD_MODEL_TOKENS_MONTHLY counts.
- * @throws PlatformError `forbidden`, reason `model_not_entitled`.
+ * The account of the month. The quota of the tenant's entitlement counts before FREEHOLD_MODEL_TOKENS_MONTHLY of the
+ * platform. The refusals: `forbidden`, reason `model_not_entitled`; `rate_limited`, reason `model_budget`; `unavailable`,
+ * reason `model_accounting_full`.
  */
-function requireEntitled(ctx: OperationContext, access: 'all' | 'entitled'): number | null {
+function accountOf(ctx: OperationContext, { access, tokensMonthly }: z.infer<typeof usageInput>): Account {
   const given = ctx.entitlement(ASSISTANT_ENTITLEMENT);
-  if (given === null && access === 'all') return null;
-  const { data } = assistantEntitlement.safeParse(given);
-  if (data) return data.quota;
-  throw new PlatformError(
+  const { data: entitled } = assistantEntitlement.safeParse(given);
+  const limit = entitled?.quota ?? tokensMonthly;
+  const month = monthOf(ctx.now);
+  const tokens = tokensOf(ctx.sql, month);
+  const isOpen = entitled !== undefined || (given === null && access === 'all');
+  const refused = !isOpen
+    ? notEntitled()
+    : limit !== null && tokens >= limit
+      ? usedUp(ctx.now)
+      : countWaiting(ctx.sql, WAITING_MAX) >= WAITING_MAX
+        ? accountingFull()
+        : null;
+  return { month, tokens, limit, refused };
+}
+
+function notEntitled(): PlatformError {
+  return new PlatformError(
     'forbidden',
     'Language models are not among what this business has booked. The operator of the platform can add them.',
     { reason: 'model_not_entitled' },
+  );
+}
+
+function accountingFull(): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'The platform has not collected yet what earlier calls of the language model took. Ask its operator.',
+    { reason: 'model_accounting_full' },
   );
 }
 

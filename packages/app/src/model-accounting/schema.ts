@@ -9,10 +9,14 @@ export const callId = z.string().regex(/^mdl_[0-9a-z]{26}$/);
 export const modelAccess = z.enum(['all', 'entitled']);
 export type ModelAccess = z.infer<typeof modelAccess>;
 
-export const admitInput = z.strictObject({
+export const usageInput = z.strictObject({
   access: modelAccess,
   /** The most that all calls of a month may take, where the entitlement says nothing else; null for no limit. */
   tokensMonthly: z.int().min(0).nullable(),
+});
+
+export const admitInput = z.strictObject({
+  ...usageInput.shape,
   /** The most that this call can take. It counts until the line of the call says what it was. */
   tokens: z.int().min(1),
 });

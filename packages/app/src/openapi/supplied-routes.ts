@@ -26,25 +26,30 @@ import {
   identityEventsResponse,
   membersResponse,
   meResponse,
+  modelUsageResponse,
   sessionsResponse,
+  settingsResponse,
 } from '../wire/wire.ts';
 
 /** Descriptions of the groups of supplied routes. */
 export const SUPPLIED_TAGS: Readonly<Record<string, string>> = {
   account: 'The caller: who they are here, their sessions, and signing in.',
   team: 'Members, their roles, invites and the owner.',
+  settings: 'The settings of this instance.',
   logs: 'Refused attempts, sign-ins and changes of the team.',
   model: 'The accounts of language models.',
   service: 'The API itself: its document, its tools and its failures.',
 };
 
 /** The supplied routes of an application. */
-export function suppliedRoutes({ records, erasure, publicSurface }: App): DescribedRoute[] {
+export function suppliedRoutes({ records, erasure, publicSurface, models }: App): DescribedRoute[] {
   const persons = erasure?.persons ?? {};
   return [
     ...ACCOUNT,
     ...TEAM,
     ...LOGS,
+    SETTINGS,
+    ...(models === true ? [MODEL_USAGE] : []),
     ...records.flatMap((record) => [
       historyRoute(record),
       ...(record.attachments ? attachmentRoutes(record) : []),
@@ -241,6 +246,28 @@ const LOGS: readonly DescribedRoute[] = [
     answer: identityEventsResponse,
   },
 ];
+
+const SETTINGS: DescribedRoute = {
+  name: 'setting/list',
+  tag: 'settings',
+  method: 'GET',
+  path: '/api/settings',
+  summary: 'List the settings of this instance',
+  description:
+    'List the settings of this instance, where each value is from, and how long history is kept. The value of a secret is left out. Needs the permission `member.manage`.',
+  answer: settingsResponse,
+};
+
+const MODEL_USAGE: DescribedRoute = {
+  name: 'model-usage/get',
+  tag: 'model',
+  method: 'GET',
+  path: '/api/model-usage',
+  summary: 'Get the language model and its tokens of this month',
+  description:
+    'Get the language model of this instance or the reason why there is none, its tokens of this month with their limit, and the refusal that a call would meet now. Needs the permission `member.manage`.',
+  answer: modelUsageResponse,
+};
 
 function historyRoute({ type, path }: AddressedRecord): DescribedRoute {
   return {

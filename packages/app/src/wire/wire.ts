@@ -204,3 +204,46 @@ export const sessionsResponse = z.object({ items: z.array(sessionRecord) });
 
 /** `POST /api/sessions/end-others`: how many there were. */
 export const endedOthersResponse = z.object({ ended: z.int() });
+
+/** One declared setting of an instance. */
+export const settingRecord = z.object({
+  key: z.string(),
+  summary: z.string(),
+  /** The value of a secret is never answered. */
+  secret: z.boolean(),
+  /** The strongest place that has a value: delivered to this instance, set for the platform, or declared. */
+  from: z.enum(['delivered', 'platform', 'default', 'none']),
+  /** Null for a secret, and where no place has a value. */
+  value: z.string().nullable(),
+});
+export type SettingRecord = z.infer<typeof settingRecord>;
+
+/** `GET /api/settings`: the settings of the manifest in its order, and how long history is kept. */
+export const settingsResponse = z.object({
+  items: z.array(settingRecord),
+  retention: z.object({
+    /** Whole days; null for good. */
+    historyDays: z.int().nullable(),
+    denialsDays: z.int().nullable(),
+    /** Delivered to this instance, or declared by the application; none: everything is kept for good. */
+    from: z.enum(['delivered', 'default', 'none']),
+  }),
+});
+
+/** `GET /api/model-usage`: the language model of an instance and its tokens. */
+export const modelUsageResponse = z.object({
+  /** Such as `openai-compatible:llama3.2:3b`; null where none can be asked. */
+  model: z.string().nullable(),
+  /** The reason why there is none, in a sentence that says who sets it; null where there is one. */
+  problem: z.string().nullable(),
+  /** Whether every tenant may ask it, or those with the entitlement `assistant`; null where there is none. */
+  access: z.enum(['all', 'entitled']).nullable(),
+  /** `2026-03`, of UTC. */
+  month: z.string(),
+  /** The tokens of the month's calls; a call in progress counts with its maximum. */
+  tokens: z.int(),
+  /** The most tokens of the month; null for no limit, and where there is no model. */
+  limit: z.int().nullable(),
+  /** The refusal that a call would meet now; null where it would be made. */
+  refused: z.object({ reason: z.string(), detail: z.string() }).nullable(),
+});
