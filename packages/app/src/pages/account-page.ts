@@ -63,7 +63,7 @@ function sessionsSection(x: Exchange, sessions: readonly SessionRecord[]): Html 
   if (sessions.length === 0) return html`<p class="muted">${t.account.noSessions}</p>`;
   const ordered = sessions.toSorted((a, b) => Number(b.current) - Number(a.current));
   return html`<ul class="items">${ordered.map((session) => sessionItem(x, session))}</ul>
-<div class="row">${
+<div class="row controls">${
     sessions.some(({ current }) => !current) && form(PATHS.endOtherSessions, button(t.account.endOthers))
   }${form(PATHS.endAllSessions, button(t.account.endAll))}</div>`;
 }

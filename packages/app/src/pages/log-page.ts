@@ -76,6 +76,8 @@ function personIn(
   { t }: Exchange,
   { type, person }: Pick<IdentityEventEntry, 'type' | 'person'>,
 ): string | null {
+  // The person of an open invite without a name is not known.
+  if (person?.name === null && type.startsWith('invite_')) return null;
   if (person !== null) return person.name ?? t.frame.formerMember;
   const kind = kindOfIdentityEvent(type);
   return kind === 'sign_ins' || kind === 'accounts' || type.endsWith('_refused') ? t.frame.nonMember : null;

@@ -39,7 +39,7 @@ const RULES = `body { padding-top: 1rem; }
 .top ul { display: flex; flex-wrap: wrap; gap: .25rem; margin: 0 -.625rem; padding: 0; list-style: none; }
 .top nav a { display: inline-flex; align-items: center; min-height: 2.75rem; padding: .25rem .625rem; border-radius: var(--auth-radius); color: inherit; text-decoration: none; }
 .top nav a:hover { text-decoration: underline; }
-.top nav a[aria-current] { background: var(--auth-good-page); font-weight: 550; }
+.top nav a[aria-current] { background: color-mix(in srgb, var(--auth-accent) 14%, transparent); font-weight: 550; }
 .skip { position: absolute; left: 1rem; top: -10rem; z-index: 1; padding: .75rem 1rem; border-radius: var(--auth-radius); background: var(--auth-accent); color: var(--auth-accent-ink); }
 .skip:focus { top: .5rem; }
 main:focus { outline: none; }
@@ -56,19 +56,20 @@ select[aria-invalid="true"] { border-color: var(--auth-bad); }
 .items .row > div { flex: 1 1 14rem; min-width: 0; }
 .row select { width: auto; max-width: 100%; min-height: 2.5rem; padding-block: .25rem; }
 .small { min-height: 2.5rem; padding: .25rem .875rem; }
-.items .row.controls { justify-content: start; gap: .5rem; margin: .5rem 0 0; }
+.row.controls { justify-content: start; gap: .5rem; margin: .5rem 0 0; }
 .button.danger { border-color: var(--auth-bad); background: none; color: var(--auth-bad); }
 .tag { display: inline-block; margin-right: .375rem; padding: 0 .5rem; border: 1px solid var(--auth-line); border-radius: 1rem; color: var(--auth-muted); font-size: .8125rem; font-weight: normal; white-space: nowrap; }
 .muted { color: var(--auth-muted); font-size: .875rem; }
 .facts { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .25rem 1rem; margin: 0 0 .75rem; }
 .facts dt { color: var(--auth-muted); }
 .facts dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
+.items .facts { grid-template-columns: 6rem 1fr; gap: .125rem .75rem; }
 .inline { display: flex; flex-wrap: wrap; align-items: end; gap: .5rem 1rem; margin: 0 0 1rem; }
 .inline .field { flex: 1 1 12rem; margin: 0; }
 .inline .actions { margin: 0; }
 details { margin: .25rem 0 0; }
 summary { min-height: 1.5rem; color: var(--auth-muted); font-size: .875rem; cursor: pointer; }
-pre { margin: .375rem 0 0; padding: .75rem; border: 1px solid var(--auth-line); border-radius: var(--auth-radius); background: var(--auth-page); font: .8125rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { margin: .375rem 0 .75rem; padding: .75rem; border: 1px solid var(--auth-line); border-radius: var(--auth-radius); background: var(--auth-page); font: .8125rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 .pager { display: flex; flex-wrap: wrap; gap: .625rem; margin: 1rem 0 0; }
 .places { display: grid; gap: .75rem; margin: 1rem 0 0; padding: 0; list-style: none; }
 .places a.place { display: block; height: 100%; padding: .875rem 1rem; border: 1px solid var(--auth-line); border-radius: var(--auth-radius); color: inherit; text-decoration: none; }
@@ -78,5 +79,5 @@ pre { margin: .375rem 0 0; padding: .75rem; border: 1px solid var(--auth-line); 
 .consequences { margin: 0 0 1rem; padding-left: 1.25rem; }
 .consequences li { margin: 0 0 .375rem; }
 @media (min-width: 40rem) { body { padding-top: 1.5rem; } .top { margin-bottom: 2rem; } .places { grid-template-columns: 1fr 1fr; } .page:not(.wide) { margin-top: 4rem; } }
-@media (max-width: 30rem) { .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin: 0 0 .5rem; } }
+@media (max-width: 30rem) { section > .facts { grid-template-columns: 1fr; gap: 0; } section > .facts dd { margin: 0 0 .5rem; } }
 `;

@@ -72,7 +72,7 @@ ${
   (mayChange(x, member, manages) || mayTransfer) &&
   html`<div class="row controls">${mayChange(x, member, manages) && changes(x, member, name)}${
     mayTransfer &&
-    html`<p class="actions"><a class="button plain small" aria-label="${t.team.makeOwnerOf(name)}" href="${PATHS.transfer}?member=${member.principal}">${t.team.makeOwner}</a></p>`
+    html`<p class="actions"><a class="button plain small" aria-label="${t.team.makeOwner}: ${name}" href="${PATHS.transfer}?member=${member.principal}">${t.team.makeOwner}</a></p>`
   }</div>`
 }</li>`;
 }

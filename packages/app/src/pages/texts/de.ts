@@ -2,42 +2,51 @@
 import type { Texts } from './shape.ts';
 
 /** Sentences for the reasons of refusals that people meet on these pages. */
-const REASONS: Readonly<Record<string, string>> = {
-  not_a_member: 'Sie sind angemeldet, aber hier kein Mitglied. Bitten Sie den Inhaber um eine Einladung.',
-  no_session: 'Melden Sie sich mit einem Browser an, um Sitzungen zu beenden.',
-  cross_site: 'Das geht nur von einer Seite dieser Anwendung aus.',
-  invite_invalid: 'Dieser Einladungslink ist nicht gültig. Bitten Sie um einen neuen.',
-  invite_used: 'Diese Einladung wurde schon angenommen.',
-  invite_revoked: 'Diese Einladung wurde zurückgezogen.',
-  invite_expired: 'Diese Einladung ist abgelaufen. Bitten Sie um eine neue.',
-  invite_accepted: 'Diese Einladung wurde angenommen. Entfernen Sie stattdessen das Mitglied.',
-  invite_unknown: 'Diese Einladung gibt es nicht.',
-  invite_email_mismatch:
-    'Diese Einladung gilt für eine andere E-Mail-Adresse. Melden Sie sich mit der Adresse an, an die sie ging.',
-  invite_email_unverified:
-    'Ihre E-Mail-Adresse ist nicht bestätigt. Bestätigen Sie sie dort, wo Sie sich anmelden, und versuchen Sie es erneut.',
-  inviter_lost_right:
-    'Die Person, die diese Einladung ausgestellt hat, darf nicht mehr einladen. Bitten Sie um eine neue.',
-  recovery_of_operator:
-    'Der Betreiber der Plattform hat diesen Link für einen neuen Inhaber ausgestellt. Nur er kann ihn beenden.',
-  already_member: 'Sie sind hier schon Mitglied.',
-  role_above_own: 'Sie können Personen höchstens in Ihre eigene Rolle einladen.',
-  claim_invalid: 'Dieser Link ist nicht gültig. Bitten Sie um einen neuen.',
-  claim_expired: 'Dieser Link ist abgelaufen. Bitten Sie um einen neuen.',
-  seat_claimed: 'Diese Anwendung hat schon einen Inhaber.',
-  owner_seat_unknown: 'Diese Anwendung hat keinen Inhaberplatz.',
-  last_owner:
-    'Das ist der einzige Inhaber: ohne ihn hätte die Firma keinen. Machen Sie zuerst ein anderes Mitglied zum Inhaber.',
-  owner_seat_held:
-    'Dieses Mitglied hat den Inhaberplatz. Es muss ihn erst übergeben, oder der Betreiber ersetzt den Inhaber.',
-  own_membership: 'Ihre eigene Mitgliedschaft können Sie nicht ändern. Bitten Sie einen anderen Inhaber.',
-  unknown_member: 'Dieses Mitglied gibt es hier nicht.',
-  not_seat_holder: 'Nur wer den Inhaberplatz hat, kann ihn übergeben.',
-  replacement_waits:
-    'Der Betreiber der Plattform ersetzt gerade den Inhaber. Der Platz kann jetzt nicht übergeben werden.',
-  sign_in_not_configured: 'Die Anmeldung ist noch nicht eingerichtet. Fragen Sie den Betreiber.',
-  role_exceeds_holder: 'Sie können nur Rechte geben und nehmen, die Sie selbst haben.',
-};
+const REASONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    not_a_member: 'Sie sind angemeldet, aber hier kein Mitglied. Bitten Sie den Inhaber um eine Einladung.',
+    no_session: 'Melden Sie sich mit einem Browser an, um Sitzungen zu beenden.',
+    cross_site: 'Das geht nur von einer Seite dieser Anwendung aus.',
+    invite_invalid: 'Dieser Einladungslink ist nicht gültig. Bitten Sie um einen neuen.',
+    invite_used: 'Diese Einladung wurde schon angenommen.',
+    invite_revoked: 'Diese Einladung wurde zurückgezogen.',
+    invite_expired: 'Diese Einladung ist abgelaufen. Bitten Sie um eine neue.',
+    invite_accepted: 'Diese Einladung wurde angenommen. Entfernen Sie stattdessen das Mitglied.',
+    invite_unknown: 'Diese Einladung gibt es nicht.',
+    invite_email_mismatch:
+      'Diese Einladung gilt für eine andere E-Mail-Adresse. Melden Sie sich mit der Adresse an, an die sie ging.',
+    invite_email_unverified:
+      'Ihre E-Mail-Adresse ist nicht bestätigt. Bestätigen Sie sie dort, wo Sie sich anmelden, und versuchen Sie es erneut.',
+    inviter_lost_right:
+      'Die Person, die diese Einladung ausgestellt hat, darf nicht mehr einladen. Bitten Sie um eine neue.',
+    recovery_of_operator:
+      'Der Betreiber der Plattform hat diesen Link für einen neuen Inhaber ausgestellt. Nur er kann ihn beenden.',
+    already_member: 'Sie sind hier schon Mitglied.',
+    role_above_own: 'Sie können Personen höchstens in Ihre eigene Rolle einladen.',
+    claim_invalid: 'Dieser Link ist nicht gültig. Bitten Sie um einen neuen.',
+    claim_expired: 'Dieser Link ist abgelaufen. Bitten Sie um einen neuen.',
+    seat_claimed: 'Diese Anwendung hat schon einen Inhaber.',
+    owner_seat_unknown: 'Diese Anwendung hat keinen Inhaberplatz.',
+    last_owner:
+      'Das ist der einzige Inhaber: ohne ihn hätte die Firma keinen. Machen Sie zuerst ein anderes Mitglied zum Inhaber.',
+    owner_seat_held:
+      'Dieses Mitglied hat den Inhaberplatz. Es muss ihn erst übergeben, oder der Betreiber ersetzt den Inhaber.',
+    own_membership: 'Ihre eigene Mitgliedschaft können Sie nicht ändern. Bitten Sie einen anderen Inhaber.',
+    unknown_member: 'Dieses Mitglied gibt es hier nicht.',
+    not_seat_holder: 'Nur wer den Inhaberplatz hat, kann ihn übergeben.',
+    replacement_waits:
+      'Der Betreiber der Plattform ersetzt gerade den Inhaber. Der Platz kann jetzt nicht übergeben werden.',
+    sign_in_not_configured: 'Die Anmeldung ist noch nicht eingerichtet. Fragen Sie den Betreiber.',
+    role_exceeds_holder: 'Sie können nur Rechte geben und nehmen, die Sie selbst haben.',
+  }),
+);
+
+/** The same for refusals without a reason, by their English sentence. */
+const SENTENCES: ReadonlyMap<string, string> = new Map([
+  ['Sign in first.', 'Für diese Seite müssen Sie angemeldet sein.'],
+  ['There is nothing at this address.', 'Unter dieser Adresse gibt es keine Seite.'],
+  ['There is nothing at this address of the API.', 'Unter dieser Adresse der Schnittstelle gibt es nichts.'],
+]);
 
 export const de: Texts = {
   frame: {
@@ -406,7 +415,7 @@ export const de: Texts = {
         'Versuchen Sie es später erneut, und nennen Sie dem Betreiber die Anfrage unten, wenn es bleibt.',
       unavailable: 'Versuchen Sie es gleich noch einmal.',
     },
-    sentence: ({ reason }) =>
-      reason !== undefined && Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? null) : null,
+    sentence: ({ reason, detail }) =>
+      (reason === undefined ? SENTENCES.get(detail) : REASONS.get(reason)) ?? null,
   },
 };

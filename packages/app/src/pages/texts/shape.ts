@@ -211,6 +211,9 @@ export interface Texts {
     readonly titles: Readonly<Record<ProblemCode, string>>;
     readonly advice: Readonly<Record<ProblemCode, string>>;
     /** The sentence for a reason. Null: that of the problem itself, which is the builder's or English. */
-    readonly sentence: (problem: { readonly reason?: string | undefined }) => string | null;
+    readonly sentence: (problem: {
+      readonly reason?: string | undefined;
+      readonly detail: string;
+    }) => string | null;
   };
 }
