@@ -116,9 +116,9 @@ test('a person is invited, accepts, and is removed, without a script', async () 
 });
 
 test.each([
-  [1100, false],
-  [320, true],
-])('each page is readable, %i pixels wide, dark: %s', async (width, dark) => {
+  [1100, false, ['/', '/team', '/log', '/account']],
+  [320, true, ['/', '/team', '/log', '/log/denials', '/account', '/none', '/?claim=x']],
+])('each page is readable, %i pixels wide, dark: %s', async (width, dark, paths) => {
   const made = await owner.api('POST', '/api/guests', { name: 'Olga' });
   const { id } = (await made.json()) as { id: string };
   await fixture.join(owner, `kim${width}`, { role: 'manager', name: 'Kim Longname-Featherstonehaugh' });
@@ -126,11 +126,8 @@ test.each([
   const member = await browse('ada', { width, dark });
   const pages: [Page, string][] = [
     [visitor.page, '/'],
-    [visitor.page, '/account'],
     [visitor.page, '/?invite=none'],
-    ...['/', '/team', '/log', '/log/denials', '/account', '/none', '/?claim=x'].map(
-      (path): [Page, string] => [member.page, path],
-    ),
+    ...paths.map((path): [Page, string] => [member.page, path]),
     [member.page, `/log/history?type=guest&id=${id}`],
     [member.page, `/erase?type=guest&id=${id}`],
   ];

@@ -3,6 +3,8 @@ import { inNode, type Mutant } from './mutant.ts';
 
 const src = 'packages/app/src';
 const mistakes = 'packages/app/test/mistakes.test.ts';
+const pages = `${src}/pages`;
+const pagesTest = `${pages}/pages.test.ts`;
 const settings = 'examples/fieldwork/test/settings.test.ts';
 
 export const APP: readonly Mutant[] = [
@@ -96,5 +98,59 @@ export const APP: readonly Mutant[] = [
     find: "await requirePermission(services, c, 'member.manage');",
     replace: '',
     killer: inNode(settings, 'are for those who manage the team'),
+  },
+  {
+    id: 'app-pages-cross-site',
+    requirement: null,
+    claim: 'A page of another site sends the forms of the supplied pages with the cookie of a member.',
+    file: `${pages}/pages.ts`,
+    find: 'requireSameOrigin(c.req.raw.headers, requireNode(c).origin, { pageOnly: true });',
+    replace: '',
+    killer: inNode(pagesTest, 'a form of another site is refused'),
+  },
+  {
+    id: 'app-pages-without-a-page',
+    requirement: null,
+    claim: 'A form is taken from a request that no page made.',
+    file: `${pages}/pages.ts`,
+    find: ', { pageOnly: true });',
+    replace: ');',
+    killer: inNode(pagesTest, 'a form of another site is refused'),
+  },
+  {
+    id: 'app-pages-open-until-wired',
+    requirement: 'A-04',
+    claim: 'The supplied pages let members in while the declaration lets no person in.',
+    file: `${pages}/pages.ts`,
+    find: "if (seam.kind === 'unauthenticated' && path !== PATHS.front)",
+    replace: "if (seam.kind === 'unauthenticated' && path === 'never')",
+    killer: inNode(pagesTest, 'names the line to change while sign-in is not wired'),
+  },
+  {
+    id: 'app-pages-policy',
+    requirement: null,
+    claim: 'A supplied page may load what it does not need.',
+    file: `${pages}/frame.ts`,
+    find: `"default-src 'none'",`,
+    replace: `"default-src 'self'",`,
+    killer: inNode(pagesTest, 'runs no script, is no one’s frame'),
+  },
+  {
+    id: 'app-pages-erase-unconfirmed',
+    requirement: null,
+    claim: 'A person is erased without the mark that it is understood.',
+    file: `${pages}/erase-page.ts`,
+    find: "if (understood !== 'yes')",
+    replace: "if (understood === 'never')",
+    killer: inNode(pagesTest, 'shows the record and what follows, and needs a mark'),
+  },
+  {
+    id: 'app-pages-token-referrer',
+    requirement: null,
+    claim: 'The address of a link, with its token, is sent to the pages that it leads to.',
+    file: `${pages}/frame.ts`,
+    find: 'content.hasToken ? REFERRER_POLICY_OF_LINKS : REFERRER_POLICY',
+    replace: 'REFERRER_POLICY',
+    killer: inNode(pagesTest, 'of an invite is shown, leads back after the sign-in'),
   },
 ];

@@ -55,8 +55,8 @@ export const FIELDWORK: readonly Mutant[] = [
     requirement: 'A-37',
     claim: 'Members without the permission change roles.',
     file: 'packages/app/src/members/member-routes.ts',
-    find: "const by = await requirePermission(services, c, 'member.manage');\n  const { role }",
-    replace: "const by = await requirePermission(services, c, 'team.read');\n  const { role }",
+    find: "const by = await requirePermission(services, c, 'member.manage');\n  const { principal, role }",
+    replace: "const by = await requirePermission(services, c, 'team.read');\n  const { principal, role }",
     killer: inNode(`${test}/door.test.ts`, 'is managed by owners only'),
   },
   {
@@ -85,8 +85,8 @@ export const FIELDWORK: readonly Mutant[] = [
     requirement: 'A-34',
     claim: 'A member who holds the permissions of a role invites at it without managing members.',
     file: 'packages/app/src/members/memberships.ts',
-    find: "['member.manage', ...",
-    replace: '[...',
+    find: "permissions.includes('member.manage') && ",
+    replace: '',
     killer: inNode(`${test}/membership.test.ts`, 'end with a lower role'),
   },
   {

@@ -31,24 +31,30 @@ async function eraseOne(
   record: AddressedRecord,
   person: ErasablePerson,
 ): Promise<Response> {
-  await requirePermission(services, c, person.permission);
-  await readBody(c, emptyBody);
-  return c.json(await erasePerson(services, c, { record, person, id: c.req.param(record.parameter) ?? '' }));
+  const readId = async () => {
+    await readBody(c, emptyBody);
+    return c.req.param(record.parameter) ?? '';
+  };
+  return c.json(await erasePerson(services, c, { record, person, readId }));
 }
 
-/** Erases a person for good. @throws PlatformError `permission_denied`, `not_found`, and the refusals of the declaration. */
+/** Erases a person for good. The id is read after the permission was checked. @throws PlatformError `permission_denied`, `not_found`, and the refusals of the declaration. */
 export async function erasePerson(
   services: Services,
   c: AppContext,
   {
     record,
     person,
-    id,
-  }: { readonly record: AddressedRecord; readonly person: ErasablePerson; readonly id: string },
+    readId,
+  }: {
+    readonly record: AddressedRecord;
+    readonly person: ErasablePerson;
+    readonly readId: () => Promise<string> | string;
+  },
 ): Promise<z.input<typeof erasedResponse>> {
   const { permission, refuse, afterwards } = person;
   await requirePermission(services, c, permission);
-  const { entity, output } = await readRecord(services, c, record, id);
+  const { entity, output } = await readRecord(services, c, record, await readId());
   const refused = refuse?.(output) ?? null;
   if (refused !== null) throw refused;
   const { tenant: tenantId, scope: scopeId } = requireNode(c);

@@ -60,54 +60,73 @@ export async function listMembers(
 }
 
 async function changeRole(services: Services, c: AppContext): Promise<Response> {
-  await requirePermission(services, c, 'member.manage');
-  const { role } = await readBody(c, changeRoleBody);
-  const member = addressedMember(c);
-  await giveRole(services, c, { member, role });
-  return c.json({ principal: member, role });
+  const change = await giveRole(services, c, async () => {
+    const { role } = await readBody(c, changeRoleBody);
+    return { principal: addressedMember(c), role };
+  });
+  return c.json(change);
 }
 
 async function removeMember(services: Services, c: AppContext): Promise<Response> {
-  await requirePermission(services, c, 'member.manage');
-  await readBody(c, emptyBody);
-  const principal = addressedMember(c);
-  await endMembership(services, c, principal);
+  const principal = await endMembership(services, c, () => emptyRequest(c));
   return c.json({ principal });
 }
 
 async function transferOwner(services: Services, c: AppContext): Promise<Response> {
-  await requirePermission(services, c, 'member.manage');
-  await readBody(c, emptyBody);
-  const principal = addressedMember(c);
-  await handOverSeat(services, c, principal);
+  const principal = await handOverSeat(services, c, () => emptyRequest(c));
   return c.json({ principal });
 }
 
-/** Makes a role the only one of a member, in the caller's name. @throws PlatformError as `changeRoles` of the memberships does. */
+async function emptyRequest(c: AppContext): Promise<PrincipalId> {
+  await readBody(c, emptyBody);
+  return addressedMember(c);
+}
+
+interface RoleGiven {
+  readonly principal: PrincipalId;
+  readonly role: string;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/**
+ * Makes a role the only one of a member, in the caller's name. The change is read after the permission was checked.
+ * @throws PlatformError as `changeRoles` of the memberships does.
+ */
 export async function giveRole(
   services: Services,
   c: AppContext,
-  { member, role }: { readonly member: PrincipalId; readonly role: string },
-): Promise<void> {
+  readChange: () => Awaitable<RoleGiven>,
+): Promise<RoleGiven> {
   const by = await requirePermission(services, c, 'member.manage');
+  const { principal, role } = await readChange();
   if (!Object.hasOwn(services.manifest.roles, role)) throw unknownRole(services);
-  await membershipsOf(services, requireNode(c)).changeRoles({ principal: member, roles: [role], by });
+  await membershipsOf(services, requireNode(c)).changeRoles({ principal, roles: [role], by });
+  return { principal, role };
 }
 
 /** Takes a member off the team, in the caller's name. @throws PlatformError as `remove` of the memberships does. */
 export async function endMembership(
   services: Services,
   c: AppContext,
-  principal: PrincipalId,
-): Promise<void> {
+  readMember: () => Awaitable<PrincipalId>,
+): Promise<PrincipalId> {
   const by = await requirePermission(services, c, 'member.manage');
+  const principal = await readMember();
   await membershipsOf(services, requireNode(c)).remove({ principal, by });
+  return principal;
 }
 
 /** Hands the owner seat to another member: for its holder alone. @throws PlatformError as `transferOwner` does. */
-export async function handOverSeat(services: Services, c: AppContext, to: PrincipalId): Promise<void> {
+export async function handOverSeat(
+  services: Services,
+  c: AppContext,
+  readMember: () => Awaitable<PrincipalId>,
+): Promise<PrincipalId> {
   const by = await requirePermission(services, c, 'member.manage');
+  const to = await readMember();
   await membershipsOf(services, requireNode(c)).transferOwner({ to, by });
+  return to;
 }
 
 function addressedMember(c: AppContext): PrincipalId {

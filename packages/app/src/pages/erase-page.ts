@@ -133,7 +133,7 @@ export async function erase(x: Exchange): Promise<Response> {
   const { type, id, understood } = await readForm(x.c.req.raw, ['type', 'id', 'understood']);
   const { record, person } = await requireErasable(x, type);
   if (understood !== 'yes') return confirmPage(x, { type, id, fault: x.t.erase.mustConfirm });
-  const erased = await attempt(() => erasePerson(x.services, x.c, { record, person, id }));
+  const erased = await attempt(() => erasePerson(x.services, x.c, { record, person, readId: () => id }));
   if ('refused' in erased) return confirmPage(x, { type, id, refused: erased.refused });
   return seeOther(`${PATHS.erase}?done=erased`);
 }

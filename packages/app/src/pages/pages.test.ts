@@ -368,6 +368,9 @@ test('a form of another site is refused, whatever its cookie', async () => {
     expect(page.status).toBe(403);
     expect(page.text).toContain('cross_site');
   }
+  // A form comes from a page: a request that no page made is refused as well.
+  const { status } = await ada.api('POST', '/team/remove', {});
+  expect(status).toBe(403);
   expect(await principalOf(ada, 'Pia')).toBe(principal);
 });
 

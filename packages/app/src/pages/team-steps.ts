@@ -22,7 +22,9 @@ async function onTeamPage(x: Exchange, done: Done, step: () => Promise<unknown>)
 
 export async function changeRole(x: Exchange): Promise<Response> {
   const { member, role } = await readForm(x.c.req.raw, ['member', 'role']);
-  return onTeamPage(x, 'role', () => giveRole(x.services, x.c, { member: toPrincipal(member), role }));
+  return onTeamPage(x, 'role', () =>
+    giveRole(x.services, x.c, () => ({ principal: toPrincipal(member), role })),
+  );
 }
 
 export async function revokeInvite(x: Exchange): Promise<Response> {
@@ -81,8 +83,7 @@ export function confirmRemoval(x: Exchange): Promise<Response> {
 
 export async function remove(x: Exchange): Promise<Response> {
   const { member } = await readForm(x.c.req.raw, ['member']);
-  const principal = toPrincipal(member);
-  return onTeamPage(x, 'removed', () => endMembership(x.services, x.c, principal));
+  return onTeamPage(x, 'removed', () => endMembership(x.services, x.c, () => toPrincipal(member)));
 }
 
 export function confirmTransfer(x: Exchange): Promise<Response> {
@@ -97,8 +98,7 @@ export function confirmTransfer(x: Exchange): Promise<Response> {
 
 export async function transfer(x: Exchange): Promise<Response> {
   const { member } = await readForm(x.c.req.raw, ['member']);
-  const principal = toPrincipal(member);
-  return onTeamPage(x, 'owner', () => handOverSeat(x.services, x.c, principal));
+  return onTeamPage(x, 'owner', () => handOverSeat(x.services, x.c, () => toPrincipal(member)));
 }
 
 interface Question {
