@@ -56,7 +56,11 @@ export interface RunningApp {
   readonly publicPaths: readonly string[];
 }
 
-/** Builds the application. It holds no state of its own but caches of what its units know. */
+/**
+ * Builds the application from a declaration of `defineApp`. It opens no unit before a request, and holds no state of its
+ * own but caches of what its units know.
+ * @throws Error when a route of `app.routes` or of the services cannot be mounted.
+ */
 export function makeApp(app: App, deps: AppServices): RunningApp {
   const { manifest, vertical } = app;
   const { engine, vault, blobs, now, random, onWork } = deps;

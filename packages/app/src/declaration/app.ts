@@ -21,7 +21,10 @@ import { type AddressedRecord, recordsOf } from './records.ts';
 import type { AuthenticatedPrincipal } from './seam.ts';
 import { verticalOf } from './vertical-of.ts';
 
-/** A vertical. All but the first three and the last may be left out. */
+/**
+ * A vertical: what {@link defineApp} takes. All but `manifest`, `migrations`, `operations` and `authenticatedPrincipal` may
+ * be left out. docs/application.md has each field with an example.
+ */
 export interface AppDeclaration {
   /**
    * Permissions, roles, entities and settings. The permissions of the team (`team.read`, `member.manage`, `audit.read`),
@@ -30,6 +33,7 @@ export interface AppDeclaration {
   readonly manifest: VerticalManifest;
   /** The tables, version by version. Applied to every scope when it is opened. */
   readonly migrations: readonly Migration[];
+  /** By name: `booking/confirm`. Route, tool, client method and command follow from each. */
   readonly operations: OperationTable;
   /** Operations that follow events, by the subscriber's name. */
   readonly on?: Readonly<Record<string, Subscription>>;
@@ -46,12 +50,18 @@ export interface AppDeclaration {
    * Default: none.
    */
   readonly grants?: readonly string[];
+  /** Default: no rules beside the permissions that the manifest gives an entity's attachments. */
   readonly attachments?: AttachmentRules;
+  /** Default: no person can be erased at an address of the application. */
   readonly erasure?: ErasureRules;
+  /** Default: nothing for other sites. */
   readonly publicSurface?: PublicSurface;
-  /** True for an application that asks language models; {@link AppTools.model} is there then. */
+  /**
+   * True for an application that asks language models: {@link AppTools.model} is there then, and a migration makes the
+   * `MODEL_TABLES`. Default false.
+   */
   readonly models?: boolean;
-  /** The look of the supplied pages. */
+  /** The look of the supplied pages. Default: that of {@link AppLook}. */
   readonly look?: AppLook;
   /**
    * The folder of the application's own built pages, relative to its `package.json`: `./web/dist`. They take the place of
@@ -62,6 +72,7 @@ export interface AppDeclaration {
   readonly routes?: (app: Hono<AppEnv>, tools: AppTools) => void;
   /** The API's document: its description, contact, license, tags, and the routes that `routes` adds. */
   readonly openapi?: Omit<OpenApiInfo, 'title' | 'version'>;
+  /** The seam of sign-in (A-04): `signedIn()`, or `unauthenticated()`, with which everything under `/api` is 401. */
   readonly authenticatedPrincipal: AuthenticatedPrincipal;
 }
 
@@ -88,6 +99,7 @@ export interface ErasureRules {
   readonly reseal?: NonNullable<Vertical['reseal']>;
 }
 
+/** A type of records that stand for persons who can be erased. */
 export interface ErasablePerson {
   /** Needed for the whole scope. */
   readonly permission: string;
@@ -112,6 +124,7 @@ export interface PublicSurface {
   readonly bodyBytesMax?: number;
   /** The uses of a form by the people behind one network address. Default: 20 times a day. */
   readonly limit?: { readonly times: number; readonly windowSeconds: number };
+  /** Registers the handlers, with paths below `/public`. Called at each mount and when the declaration is checked. */
   readonly routes: (route: PublicRouteRegistry<AppEnv>, tools: VisitorTools) => void;
 }
 
@@ -149,6 +162,7 @@ export interface AppTools {
   incident(c: AppContext, error: unknown, method: string): void;
 }
 
+/** The look of the supplied pages. */
 export interface AppLook {
   /** The colour of links and buttons, as CSS writes it in hexadecimal: `#0f5132`. It is shifted where text would be hard to read. Default: a dark green. */
   readonly color?: string;

@@ -40,11 +40,13 @@ export interface Bindings {
   readonly [binding: string]: unknown;
 }
 
+/** The environment of an application's Hono app. */
 export interface AppEnv {
   Bindings: Bindings;
   Variables: { readonly caller: Promise<Caller>; readonly signIn: SignIn };
 }
 
+/** A request as the handlers of an application get it. */
 export type AppContext = Context<AppEnv>;
 
 /** One file of the built pages. */

@@ -19,6 +19,10 @@ import { addTokens, countWaiting, insertCall, takeCall, tokensOf } from './store
 /** The kernel stores 1,000 requests for the platform; beyond this, a paid call might not be recorded. */
 const WAITING_MAX = 900;
 
+/**
+ * The operations that `models: true` adds, for the service `assistant` alone: `model/admit`, `model/usage` and
+ * `model/account`.
+ */
 export const modelOperations = {
   'model/admit': operation({
     summary: 'Allow a call of a language model, or refuse it',

@@ -16,6 +16,7 @@ import { requireNode } from './caller.ts';
 /** The bodies of these routes are a few words. */
 const BODY_BYTES_MAX = 16 * 1_024;
 
+/** A route that is no operation. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
