@@ -9,7 +9,7 @@ import { Positions } from './build/positions.ts';
 import { CLIENT_ID, type Generation, type Surroundings } from './instance/generation.ts';
 import { People } from './instance/people.ts';
 import { ScopeCopy } from './instance/scope-copy.ts';
-import { type Incidents, Versions } from './instance/versions.ts';
+import { type Incidents, migrationsOf, Versions } from './instance/versions.ts';
 import { DevError } from './lib/dev-error.ts';
 import type { DevEvent, Fault, Ready } from './lib/events.ts';
 import { type Project, readProject, requireOneCopy } from './project/project.ts';
@@ -31,6 +31,8 @@ export interface DevOptions {
   /** A seed module, relative to the folder. It is run once for the data that is kept. */
   readonly seed?: string;
   readonly onEvent: (event: DevEvent) => void;
+  /** True where the process is this server's own: an error that no request caught is reported, and does not end it. */
+  readonly ownsProcess?: boolean;
   /** Default: loads the application into this process. */
   readonly loader?: AppLoader;
 }
@@ -41,8 +43,6 @@ export interface Dev {
   settled(): Promise<void>;
   /** Deals with a save now, for a caller that does not wait for the watch. */
   save(): Promise<void>;
-  /** Reports an error that reached the process. */
-  report(error: unknown): void;
   /** Finishes requests, and closes everything. May be called again. */
   close(): Promise<void>;
 }
@@ -122,6 +122,7 @@ class DevRun {
     const { port = 8790 } = this.#options;
     const project = this.#project;
     requireFree(project);
+    if (this.#options.ownsProcess) this.#reportUncaught();
     clearBundles(project);
     const origin = await this.#server.listen(port);
     this.#cleanup.push(() => this.#server.close());
@@ -145,6 +146,7 @@ class DevRun {
       copy: new ScopeCopy(project.folder, around.dataDirectory),
       around,
       incidents: this.#incidents,
+      migrated: this.#state.migrated,
       onOpen: (generation) => this.#onOpen(generation, around),
     });
     this.#versions = versions;
@@ -157,16 +159,26 @@ class DevRun {
       faults: () => ({ save: this.#broken, requests: this.#recent }),
     });
     this.#server.serve({ versions, agent });
-    await this.#save(Date.now());
-    this.#isReady = true;
+    // What is saved while the first version is opened comes after it.
     this.#cleanup.push(watchProject(project.root, (savedAtMs) => void this.#queue(savedAtMs)));
+    const first = this.#save(Date.now());
+    this.#work = first.catch(() => undefined);
+    await first;
+    this.#isReady = true;
     return {
       ready: await this.#ready(issuer.url),
       settled: () => this.#work,
       save: () => this.#queue(Date.now()),
-      report: (error) => this.#onIncident(error, 'process'),
       close: () => this.close(),
     };
+  }
+
+  #reportUncaught(): void {
+    const report = (error: unknown) => this.#report(error, 'the background');
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(event, report);
+      this.#cleanup.push(() => void process.off(event, report));
+    }
   }
 
   close(): Promise<void> {
@@ -222,7 +234,10 @@ class DevRun {
   }
 
   #queue(savedAtMs: number): Promise<void> {
-    this.#work = this.#work.then(() => (this.#closing === null ? this.#save(savedAtMs) : undefined));
+    this.#work = this.#work
+      .then(() => (this.#closing === null ? this.#save(savedAtMs) : undefined))
+      // A full disk, for example. The next save tries again.
+      .catch((error: unknown) => this.#onIncident(error, 'the save'));
     return this.#work;
   }
 
@@ -240,8 +255,6 @@ class DevRun {
       if (saved.outcome === 'served' || wasBroken)
         this.#emit({ type: 'served', version: versions.version, ms: Date.now() - savedAtMs });
       await this.#seed();
-      if (this.#isReady && saved.outcome === 'served' && saved.version === 1)
-        this.#emit({ type: 'people', people: (await this.#people()?.list()) ?? [] });
     }
     this.#server.show({ version: versions.version, faults: this.#broken });
   }
@@ -254,11 +267,14 @@ class DevRun {
         type: 'note',
         text: `No person is let in yet: everything under /api answers 401 until authenticatedPrincipal is signedIn()${at}.`,
       });
-      return;
+    } else if (!this.#state.peopled) {
+      const people = new People(generation, around);
+      for (const text of await people.makeFirst()) this.#emit({ type: 'note', text });
+      if (this.#isReady) this.#emit({ type: 'people', people: await people.list() });
+      this.#keep({ peopled: true });
     }
-    if (this.#state.peopled) return;
-    await new People(generation, around).makeFirst();
-    this.#keep({ peopled: true });
+    const migrated = migrationsOf(generation.loaded);
+    if (migrated !== this.#state.migrated) this.#keep({ migrated });
   }
 
   /** Runs the seed module once, when there is a version that it can call. */
@@ -302,6 +318,10 @@ class DevRun {
       this.#incidents.last = error;
       return;
     }
+    this.#report(error, where);
+  }
+
+  #report(error: unknown, where: string): void {
     const fault = this.#positions.describe(error, 'request');
     this.#recent.push(fault);
     if (this.#recent.length > FAULTS_MAX) this.#recent.shift();

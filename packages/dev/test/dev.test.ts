@@ -2,6 +2,8 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Caller } from '../../../tests/support/http.ts';
+import { signIn } from '../../../tests/support/sign-in.ts';
 import { type OpenDev, openDev } from './open-dev.ts';
 import { makeSmallApp, type SmallApp } from './small-app.ts';
 
@@ -35,16 +37,12 @@ describe('while the application is written', () => {
     ]);
   });
 
-  test('people sign in at the development issuer', async () => {
-    const started = await fetch(`${server.dev.ready.url}/api/auth/login`, { redirect: 'manual' });
-    const target = new URL(started.headers.get('location') ?? '');
-    expect(target.origin).toBe(server.dev.ready.issuer);
-    // The issuer knows the application, and asks who it is.
-    const asked = await fetch(target, { redirect: 'manual' });
-    expect([asked.status, asked.headers.get('location')]).toEqual([
-      303,
-      expect.stringMatching(/^\/interaction\//),
-    ]);
+  test('the owner signs in at the development issuer, and is the one who is there', async () => {
+    const { url } = server.dev.ready;
+    using browser = new Caller();
+    await signIn(browser, url, 'ada');
+    const me = await browser.ask(`${url}/api/me`);
+    expect(me.json()).toMatchObject({ status: 'member', roles: [{ key: 'owner' }] });
   });
 
   test('a save is noticed and served, and the data stays', async () => {
@@ -295,7 +293,26 @@ export default seed;
     expect((await server.get('/api/me')).status).toBe(401);
     app.edit('src/app.ts', 'authenticatedPrincipal: unauthenticated()', 'authenticatedPrincipal: signedIn()');
     expect(await server.save()).toEqual([]);
+    expect(server.events).toContainEqual({
+      type: 'people',
+      people: expect.arrayContaining([{ login: 'ada', name: 'Ada Lovelace', roles: ['owner'] }]),
+    });
     expect(await server.call('book/list')).toEqual({ titles: [] });
+  });
+
+  test('a role that the owner may not give keeps no one from starting', async () => {
+    using app = makeSmallApp();
+    app.edit(
+      'src/app.ts',
+      "owner: { name: 'Owner', permissions: ['book.read', 'book.write'] }",
+      "owner: { name: 'Owner', permissions: ['book.write'] }",
+    );
+    await using server = await openDev(app);
+    expect(server.dev.ready.name).toBe('Shelf');
+    expect(server.events).toContainEqual({
+      type: 'note',
+      text: expect.stringMatching(/^grace cannot be made a member with the role reader: You/),
+    });
   });
 
   test('a broken start shows the fault, and serves the first save that is in order', async () => {

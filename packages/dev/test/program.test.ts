@@ -10,16 +10,25 @@ const PROGRAM = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 
 test('freehold dev --json says each event on a line, serves saves, and ends with Ctrl-C and 0', async () => {
   using app = makeSmallApp();
+  // An error that no request caught, while the first version is opened, does not end the server.
+  app.write('src/late.ts', "setTimeout(() => {\n  throw new Error('too late');\n}, 0);\n");
+  app.edit('src/app.ts', 'import', "import './late.ts';\nimport");
   const args = [PROGRAM, 'dev', '--port', '0', '--issuer-port', '0', '--json'];
   const child = spawn(process.execPath, args, { cwd: app.folder, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async () => JSON.parse((await lines.next()).value as string) as { type: string; url: string };
   try {
-    expect(await next()).toMatchObject({ type: 'served', version: 1 });
+    const [late, served] = [await next(), await next()];
+    expect(late).toMatchObject({
+      type: 'fault',
+      fault: { message: 'too late', file: 'src/late.ts', line: 2 },
+    });
+    expect(served).toMatchObject({ type: 'served', version: 1 });
     const { type, url } = await next();
     expect([type, (await fetch(`${url}/api/me`)).status]).toEqual(['ready', 200]);
 
+    app.edit('src/app.ts', "import './late.ts';\n", '');
     app.edit('src/books/operations.ts', 'const id =', 'const id ==');
     expect(await next()).toMatchObject({
       type: 'broken',

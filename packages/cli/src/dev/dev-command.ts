@@ -52,7 +52,8 @@ export const devCommand = command({
     const write = (text: string) => void world.output.write(Buffer.from(`${text}\n`));
     const show = (event: DevPackage.DevEvent) =>
       write(world.asJson ? JSON.stringify(event) : eventText(event));
-    const dev = await startDev({ folder, ...withoutAbsent(options), onEvent: show }).catch(inOneSentence);
+    const asked = { folder, ...withoutAbsent(options), onEvent: show, ownsProcess: true };
+    const dev = await startDev(asked).catch(inOneSentence);
     return { value: dev.ready, text: eventText(dev.ready), until: untilInterrupted(dev, world) };
   },
 });
@@ -91,15 +92,11 @@ function inOneSentence(error: unknown): never {
   throw new PlatformError(code, message, { cause: error });
 }
 
-/** Ctrl-C is the normal way to stop. An error that no request of the application caught does not stop the server. */
+/** Ctrl-C is the normal way to stop. */
 async function untilInterrupted(dev: DevPackage.Dev, { interrupted }: World): Promise<void> {
-  const report = (error: unknown) => dev.report(error);
-  const events = ['uncaughtException', 'unhandledRejection'] as const;
-  for (const event of events) process.on(event, report);
   if (!interrupted.aborted)
     await new Promise((stop) => interrupted.addEventListener('abort', stop, { once: true }));
   await dev.close();
-  for (const event of events) process.off(event, report);
 }
 
 function withoutAbsent<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {

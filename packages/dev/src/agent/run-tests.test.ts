@@ -35,11 +35,13 @@ beforeAll(() => {
   writeFileSync(join(vitest, 'package.json'), '{"name":"vitest"}');
   writeFileSync(
     join(vitest, 'vitest.mjs'),
-    `const [command, file] = process.argv.slice(2);
+    `import { writeFileSync } from 'node:fs';
+const [command, file] = process.argv.slice(2);
+const output = process.argv.find((each) => each.startsWith('--outputFile=')).slice(13);
 console.log(command, file);
 if (file === 'slow.test.ts') setInterval(() => {}, 1000);
 else if (file === 'broken.test.ts') console.error('it broke');
-else console.log(${JSON.stringify(JSON.stringify(REPORT))});
+else writeFileSync(output, ${JSON.stringify(JSON.stringify(REPORT))});
 `,
   );
   for (const name of ['a.test.ts', 'slow.test.ts', 'broken.test.ts', '--config.ts'])

@@ -1,7 +1,8 @@
 /** Runs one test file of the builder's project with the project's own vitest. */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
@@ -48,9 +49,12 @@ export async function runTests(
   // A name that begins with a hyphen would be read as an option.
   if (/^(?:\.\.|\/|-)/.test(path) || !existsSync(join(project.root, path)))
     throw new PlatformError('not_found', `There is no test file ${file} in the project.`);
-  const args = [vitestOf(project), 'run', path, '--reporter=json', '--no-color'];
+  const folder = mkdtempSync(join(tmpdir(), 'freehold-tests-'));
+  const output = join(folder, 'report.json');
+  const args = [vitestOf(project), 'run', path, '--reporter=json', `--outputFile=${output}`, '--no-color'];
   const { stdout, stderr, timedOut } = await run(args, project.root, timeoutMs);
-  const found = report.safeParse(jsonIn(stdout));
+  const found = report.safeParse(jsonOf(output));
+  rmSync(folder, { recursive: true });
   if (!found.success)
     return {
       passed: 0,
@@ -129,11 +133,10 @@ function run(args: readonly string[], cwd: string, timeoutMs: number): Promise<E
   });
 }
 
-/** A test may print before the report, which is the last line that is an object. */
-function jsonIn(text: string): unknown {
-  const line = text.split('\n').findLast((each) => each.startsWith('{'));
+/** Null for a file that is missing, because the run was ended. */
+function jsonOf(path: string): unknown {
   try {
-    return JSON.parse(line ?? '');
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     return null;
   }

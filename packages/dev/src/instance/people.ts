@@ -66,16 +66,22 @@ export class People {
 
   /**
    * Makes the people of a first start: the owner, and one for each other role of the manifest. Only the owner's seat is
-   * needed later, and its window must not close before a person found the page.
+   * needed later, and its window must not close before a person found the page. Returns a sentence for each role that
+   * the owner may not give.
    */
-  async makeFirst(): Promise<void> {
+  async makeFirst(): Promise<readonly string[]> {
     // The first person who asks becomes the owner, for a while after the instance was made.
     if ((await this.#me(OWNER)).status === 'stranger') await this.#claim();
     const { roles, ownerRole } = this.#generation.running.manifest;
     const others = seededPeople.filter(({ login }) => login !== OWNER);
     const offered = Object.keys(roles).filter((role) => role !== ownerRole);
+    const failures: string[] = [];
     for (const [index, role] of offered.slice(0, others.length).entries())
-      await this.as((others[index] as Person).login, { role });
+      await this.as((others[index] as Person).login, { role }).catch((error: unknown) => {
+        if (!(error instanceof DevError)) throw error;
+        failures.push(error.message);
+      });
+    return failures;
   }
 
   /** The seeded people with the roles that they have now. */
@@ -97,7 +103,10 @@ export class People {
   }
 
   async #join(login: string, role: string): Promise<void> {
-    const invite = await this.#ask(OWNER, 'POST', '/api/invites', { role });
+    const invite = await this.#ask(OWNER, 'POST', '/api/invites', { role }).catch((error: unknown) => {
+      const { message } = error as Error;
+      throw new DevError('conflict', `${login} cannot be made a member with the role ${role}: ${message}`);
+    });
     const token = new URL((invite as { url: string }).url).searchParams.get('invite');
     await this.#ask(login, 'POST', '/api/accept-invite', { token });
   }
@@ -121,7 +130,7 @@ export class People {
     if (response.ok) return answer;
     throw new DevError(
       'conflict',
-      `${login} cannot be made a member: ${(answer as { detail?: string }).detail ?? response.status}`,
+      (answer as { detail?: string }).detail ?? `${path} answered ${response.status}`,
     );
   }
 

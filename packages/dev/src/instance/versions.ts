@@ -2,6 +2,7 @@
  * The versions of an application, one after the other: a save is bundled, loaded and opened beside the requests, which wait
  * for a moment at most; a broken one leaves the last good version in its place.
  */
+import { createHash } from 'node:crypto';
 import { BundleError, type Bundler } from '../build/bundle.ts';
 import type { AppLoader, LoadedApp } from '../build/loader.ts';
 import type { Positions } from '../build/positions.ts';
@@ -21,6 +22,8 @@ export interface VersionsOptions {
   readonly copy: ScopeCopy;
   readonly around: Surroundings;
   readonly incidents: Incidents;
+  /** {@link migrationsOf} of the version that opened the data last; null for new data. */
+  readonly migrated: string | null;
   /** Called with each version before its first request. */
   readonly onOpen: (generation: Generation) => Promise<void>;
 }
@@ -49,8 +52,12 @@ export class Versions {
   /** Resolves when a version is in place again; null while requests pass. */
   #switching: Promise<void> | null = null;
 
+  /** The migrations that the data has. */
+  #migrated: string | null;
+
   constructor(options: VersionsOptions) {
     this.#options = options;
+    this.#migrated = options.migrated;
   }
 
   get current(): Generation | null {
@@ -130,12 +137,14 @@ export class Versions {
     const { copy, around, onOpen, incidents } = this.#options;
     incidents.last = undefined;
     incidents.isOpening = true;
-    if (before === null || !hasSameMigrations(loaded, before.loaded)) copy.take();
+    const migrations = migrationsOf(loaded);
     let opened: Generation | null = null;
     try {
+      if (migrations !== this.#migrated) copy.take();
       opened = await openGeneration(loaded, around);
       await onOpen(opened);
       copy.drop();
+      this.#migrated = migrations;
       this.#current = opened;
       return null;
     } catch (error) {
@@ -209,8 +218,10 @@ function requireData(error: unknown, dataDirectory: string): void {
     );
 }
 
-function hasSameMigrations(one: LoadedApp, other: LoadedApp): boolean {
-  const textOf = ({ app }: LoadedApp) =>
-    JSON.stringify([app.manifest.slug, ...app.vertical.migrations.map(({ version, sql }) => [version, sql])]);
-  return textOf(one) === textOf(other);
+/** A digest of the migrations that a version applies. */
+export function migrationsOf({ app }: LoadedApp): string {
+  const texts = app.vertical.migrations.map(({ version, sql }) => [version, sql]);
+  return createHash('sha256')
+    .update(JSON.stringify([app.manifest.slug, texts]))
+    .digest('hex');
 }

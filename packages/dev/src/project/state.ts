@@ -18,6 +18,8 @@ const stored = z.object({
   issuerKeys: z.record(z.string(), z.unknown()),
   /** The port of the issuer whose people are known here; null before the first start. */
   issuerPort: z.int().nullable(),
+  /** A digest of the migrations that the data has; null before the first start. */
+  migrated: z.string().nullable(),
   /** Whether the people of the first start were made. */
   peopled: z.boolean(),
   /** The seed module that was run; null for none. */
@@ -43,6 +45,7 @@ export async function loadState(project: Project, makeIssuerKeys: () => Promise<
     cookieKey: secret(),
     issuerKeys: (await makeIssuerKeys()) as Record<string, unknown>,
     issuerPort: null,
+    migrated: null,
     peopled: false,
     seeded: null,
   };
