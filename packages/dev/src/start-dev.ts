@@ -159,7 +159,7 @@ class DevRun {
       faults: () => ({ save: this.#broken, requests: this.#recent }),
     });
     this.#server.serve({ versions, agent });
-    // What is saved while the first version is opened comes after it.
+    // A file that is saved while the first version is opened comes after it.
     this.#cleanup.push(watchProject(project.root, (savedAtMs) => void this.#queue(savedAtMs)));
     const first = this.#save(Date.now());
     this.#work = first.catch(() => undefined);
