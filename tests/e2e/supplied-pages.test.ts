@@ -117,7 +117,7 @@ test('a person is invited, accepts, and is removed, without a script', async () 
 
 test.each([
   [1100, false, ['/', '/team', '/log', '/account']],
-  [320, true, ['/', '/team', '/log', '/log/denials', '/account', '/none', '/?claim=x']],
+  [320, true, ['/', '/team', '/log', '/log/denials', '/account', '/settings', '/none', '/?claim=x']],
 ])('each page is readable, %i pixels wide, dark: %s', async (width, dark, paths) => {
   const made = await owner.api('POST', '/api/guests', { name: 'Olga' });
   const { id } = (await made.json()) as { id: string };

@@ -17,7 +17,11 @@ export function mountModelUsage(app: Hono<AppEnv>, services: Services): void {
   ]);
 }
 
-async function usageOf(services: Services, c: AppContext): Promise<z.input<typeof modelUsageResponse>> {
+/** The model and the tokens of this month. @throws PlatformError `permission_denied` */
+export async function usageOf(
+  services: Services,
+  c: AppContext,
+): Promise<z.input<typeof modelUsageResponse>> {
   await requirePermission(services, c, 'member.manage');
   const { settings } = await services.signIn(c);
   const model = settingsOrProblem(settings, c);

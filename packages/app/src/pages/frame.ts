@@ -22,6 +22,7 @@ export const PATHS = {
   endOtherSessions: '/account/sessions/end-others',
   endAllSessions: '/account/sessions/end-all',
   erase: '/erase',
+  settings: '/settings',
 } as const;
 
 export const SIGN_OUT = '/api/auth/logout?returnTo=%2F';

@@ -82,6 +82,7 @@ function memberPage(x: Exchange): Promise<Response> {
         ? [place(PATHS.history, t.front.history, t.front.historyWhat)]
         : []),
       ...(erasableTypes(x).length > 0 ? [place(PATHS.erase, t.front.erase, t.front.eraseWhat)] : []),
+      ...sees('member.manage', place(PATHS.settings, t.settings.title, t.front.settingsWhat)),
       place(PATHS.account, t.frame.account, t.front.accountWhat),
       place('/api/docs', t.front.apiDocs, t.front.apiDocsWhat),
     ]}</ul>

@@ -1,7 +1,7 @@
 /** The supplied pages: each form does what it says, a refusal is on its page, and no page needs a script or runs one. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openSmallApp, type Page, type Reader, type SmallApp } from '../../test/small-app.ts';
-import { unauthenticated } from '../index.ts';
+import { declaration, openSmallApp, type Page, type Reader, type SmallApp } from '../../test/small-app.ts';
+import { MODEL_TABLES, unauthenticated } from '../index.ts';
 
 let fixture: SmallApp;
 let ada: Reader;
@@ -49,7 +49,7 @@ describe('the first page', () => {
 
   test('shows a member what is there, and only what they may use', async () => {
     const own = await ada.open('/');
-    for (const path of ['/team', '/log', '/log/history', '/erase', '/account', '/api/docs'])
+    for (const path of ['/team', '/log', '/log/history', '/erase', '/settings', '/account', '/api/docs'])
       expect(own.text).toContain(`href="${path}"`);
     expect(own.text).toContain('https://inn.example/api/mcp');
     const { member } = await fixture.join(ada, 'bo', { role: 'porter', name: 'Bo' });
@@ -242,6 +242,27 @@ describe('the log', () => {
     expect(none.text).toContain('value="gst_none&quot;"');
     expect(none.text).toContain('There is no such guest.');
     expect((await ada.open('/log/history')).status).toBe(200);
+  });
+});
+
+describe('the settings', () => {
+  test('are there to read for those who manage the team, without secrets', async () => {
+    const page = await ada.open('/settings');
+    expect(page.text).toContain('OIDC_CLIENT_SECRET');
+    expect(page.text).toContain('SIGN_UP');
+    expect(page.text).not.toContain('<form');
+    const { member } = await fixture.join(ada, 'quy', { role: 'viewer', name: 'Quy' });
+    expect((await member.open('/settings')).status).toBe(403);
+    expect((await member.open('/')).text).not.toContain('href="/settings"');
+  });
+
+  test('show the language model and its tokens where the application asks one', async () => {
+    const [{ version: last = 0 } = {}] = [...declaration.migrations].reverse();
+    const migrations = [...declaration.migrations, { version: last + 1, name: 'models', sql: MODEL_TABLES }];
+    await using asking = await openSmallApp({ app: { models: true, migrations } });
+    const owner = await asking.signedIn('ada');
+    await owner.open('/');
+    expect((await owner.open('/settings')).text).toContain('Language model');
   });
 });
 

@@ -13,6 +13,7 @@ import { PATHS } from './frame.ts';
 import { frontPage } from './front-page.ts';
 import { acceptInvite, claim } from './link-pages.ts';
 import { denialsPage, eventsPage, historyPage } from './log-page.ts';
+import { settingsPage } from './settings-page.ts';
 import { teamPage } from './team-page.ts';
 import {
   changeRole,
@@ -50,6 +51,7 @@ const ROUTES: readonly PageRoute[] = [
   { path: PATHS.endOtherSessions, post: endOthers },
   { path: PATHS.endAllSessions, post: endEverywhere },
   { path: PATHS.erase, get: erasePage, post: erase },
+  { path: PATHS.settings, get: settingsPage },
 ];
 
 /** Mounts the pages. The application's own routes at these addresses, which are mounted before, take their place. */

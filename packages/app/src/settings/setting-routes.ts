@@ -13,7 +13,11 @@ export function mountSettings(app: Hono<AppEnv>, services: Services): void {
   ]);
 }
 
-async function settingsOf(services: Services, c: AppContext): Promise<z.input<typeof settingsResponse>> {
+/** The settings and where each value is from. @throws PlatformError `permission_denied` */
+export async function settingsOf(
+  services: Services,
+  c: AppContext,
+): Promise<z.input<typeof settingsResponse>> {
   await requirePermission(services, c, 'member.manage');
   const { scope: scopeId } = requireNode(c);
   const [delivered, { settings }, { historyDays, denialsDays }] = await Promise.all([

@@ -48,6 +48,7 @@ export interface Texts {
     readonly erase: string;
     readonly eraseWhat: string;
     readonly history: string;
+    readonly settingsWhat: string;
     readonly apiDocs: string;
     readonly apiDocsWhat: string;
     readonly mcp: string;
@@ -202,6 +203,24 @@ export interface Texts {
     readonly erase: string;
     readonly done: string;
     readonly unknownType: string;
+  };
+  readonly settings: {
+    readonly title: string;
+    readonly what: string;
+    readonly from: Readonly<Record<'delivered' | 'platform' | 'default', string>>;
+    readonly none: string;
+    readonly secret: string;
+    readonly retention: string;
+    readonly history: string;
+    readonly denials: string;
+    readonly forGood: string;
+    readonly days: With<[days: string]>;
+    readonly model: string;
+    readonly access: string;
+    readonly accesses: Readonly<Record<'all' | 'entitled', string>>;
+    readonly tokens: With<[month: string]>;
+    readonly limit: string;
+    readonly noLimit: string;
   };
   readonly problem: {
     readonly code: string;
