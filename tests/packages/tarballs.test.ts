@@ -26,7 +26,10 @@ describe.each(workspaces)('$packageJson.name', ({ directory, packageJson: source
     expect(read('LICENSE')).toBe(readFileSync(join(directory, 'LICENSE'), 'utf8'));
     const others = files.filter((path) => !/^(?:package\.json|README\.md|LICENSE|dist\/.*)$/.test(path));
     expect(
-      others.filter((path) => !source.files?.some((extra) => path === extra || path.startsWith(`${extra}/`))),
+      others.filter(
+        (path) =>
+          ![...(source.files ?? []), 'docs'].some((extra) => path === extra || path.startsWith(`${extra}/`)),
+      ),
     ).toEqual([]);
     const compiled = files.filter((path) => path.startsWith('dist/'));
     expect(compiled.filter((path) => /\.test\.|\/test\/|fixture|(?<!\.d)\.ts$/.test(path))).toEqual([]);
@@ -68,6 +71,18 @@ describe.each(workspaces)('$packageJson.name', ({ directory, packageJson: source
 });
 
 describe('a project that has the packages and not this repository', () => {
+  test('has the documents for builders, each in the index with its title and first sentence', () => {
+    const { files, read } = unpacked(project, '@freehold/app');
+    const listed = [...read('docs/llms.txt').matchAll(/^- \[(.+)\]\((.+)\): (.+)$/gm)];
+    const pages = files.filter((path) => /^docs\/.*\.md$/.test(path));
+    expect(pages).toEqual(expect.arrayContaining(['docs/application.md', 'docs/guide/1-start.md']));
+    expect(listed.map(([, , path]) => `docs/${path}`).sort()).toEqual(pages.sort());
+    for (const [, title = '', path = '', first = ''] of listed) {
+      expect(read(`docs/${path}`)).toContain(`# ${title}\n`);
+      expect(first).toMatch(/^[A-Z`@].+[.:]$/);
+    }
+  });
+
   test('imports every entry of every package', () => {
     expect(importEntries(project, process.execPath)).toEqual([]);
   });

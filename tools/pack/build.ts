@@ -2,6 +2,7 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { root, runStep } from '../run.ts';
+import { layOutDocuments } from './documents.ts';
 import { publishedMap, publishedModule, publishedPackageJson } from './published.ts';
 import { readPackageJson, readWorkspaces, type Workspace } from './workspaces.ts';
 
@@ -46,7 +47,13 @@ function layOut({ directory, packageJson }: Workspace, compiled: string, scratch
       );
     cpSync(join(directory, path), join(folder, path), { recursive: true });
   }
-  write('package.json', `${JSON.stringify(publishedPackageJson(packageJson, nodeMajor()), null, 2)}\n`);
+  const hasDocuments = packageJson.name === '@freehold/app';
+  if (hasDocuments) layOutDocuments(join(folder, 'docs'));
+  const published = publishedPackageJson(
+    hasDocuments ? { ...packageJson, files: [...(packageJson.files ?? []), 'docs'] } : packageJson,
+    nodeMajor(),
+  );
+  write('package.json', `${JSON.stringify(published, null, 2)}\n`);
   return folder;
 }
 
