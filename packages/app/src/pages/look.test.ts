@@ -3,6 +3,7 @@ import { contrast } from '@freehold/auth/page-kit';
 import { expect, test } from 'vitest';
 import { declaration, openSmallApp } from '../../test/small-app.ts';
 import { defineApp } from '../index.ts';
+import { pager } from './parts.ts';
 import { makeLook } from './style.ts';
 import { chooseLanguage, TEXTS } from './texts/tables.ts';
 
@@ -93,4 +94,28 @@ test('the pages of sign-in have the same colour', async () => {
   const accent = /--auth-accent: [^;]+;/.exec(theirs.text)?.[0];
   expect(accent).toBeDefined();
   expect(own.text).toContain(accent);
+});
+
+test('an instance for programs alone offers no sign-in with a browser', async () => {
+  await using fixture = await openSmallApp({
+    config: {},
+    bindings: { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: 'https://issuer.example' },
+  });
+  const page = await fixture.reader().open('/');
+  expect(page.text).toContain('There is nowhere to sign in with a browser.');
+  expect(page.text).not.toContain('/api/auth/login');
+  expect((await fixture.reader().open('/account')).text).not.toContain('/api/auth/login');
+  const claim = await fixture.reader().open('/?claim=token');
+  expect(claim.text).toContain('POST /api/claim');
+});
+
+test('a list leads to its next page and back to its first, and keeps the rest of the query', () => {
+  const t = TEXTS.en;
+  const first = pager({ t, query: new URLSearchParams('kind=team&done=role') }, '/log', 'abc').text;
+  expect(first).toContain('href="/log?kind=team&amp;cursor=abc"');
+  expect(first).not.toContain(t.frame.first);
+  const last = pager({ t, query: new URLSearchParams('kind=team&cursor=abc') }, '/log', null).text;
+  expect(last).toContain('href="/log?kind=team"');
+  expect(last).not.toContain(t.frame.more);
+  expect(pager({ t, query: new URLSearchParams() }, '/log', null).text).toBe('');
 });
