@@ -9,7 +9,7 @@ import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { makeVerticalClient } from '@freehold/vertical-host/client';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { NODE_ASSERTION_HEADER, type NodeClaims } from '../../examples/fieldwork/worker/node-assertion.ts';
+import { NODE_ASSERTION_HEADER, type NodeClaims } from '../../packages/app/src/worker/node-assertion.ts';
 import { type Answer, Caller } from '../support/http.ts';
 import { startWorkerd, type WorkerdProcess } from '../support/workerd-process.ts';
 import { nodeAt, PIPES, SPARKS } from './fixture.ts';

@@ -1,6 +1,6 @@
 /** Two businesses on fieldwork, side by side, so that there is always other data to leak. */
 import type { ScopeId, TenantId } from '@freehold/contracts';
-import type { NodeClaims } from '../../examples/fieldwork/worker/node-assertion.ts';
+import type { NodeClaims } from '../../packages/app/src/worker/node-assertion.ts';
 
 export interface Fixture {
   readonly hostname: string;

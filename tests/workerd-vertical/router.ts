@@ -12,7 +12,7 @@ import {
   NODE_ASSERTION_ISSUER,
   NODE_ASSERTION_TYPE,
   type NodeClaims,
-} from '../../examples/fieldwork/worker/node-assertion.ts';
+} from '../../packages/app/src/worker/node-assertion.ts';
 import { nodeAt } from './fixture.ts';
 
 export interface NodeSigner {

@@ -11,7 +11,7 @@ import { fromFailure, type VerticalScopeHost } from '@freehold/contracts';
 import type { ScopeHost, ScopeStub } from '@freehold/kernel';
 import { makeVerticalClient } from '@freehold/vertical-host/client';
 import { afterAll, beforeAll } from 'vitest';
-import { bundleWorker } from '../../examples/fieldwork/worker/bundle.ts';
+import { bundleWorker } from '../../packages/app/src/worker/bundle.ts';
 import { describeScopeHost, recordIncident } from '../../packages/testkit/src/scope-contract/index.ts';
 import { startWorkerd, type WorkerdProcess } from '../support/workerd-process.ts';
 import { type RunningBucket, startBucket } from './bucket.ts';

@@ -3,10 +3,10 @@
  * assertion"). Without a valid one, the worker serves no tenant.
  */
 
-import type { Bindings } from '@freehold/app';
 import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { z } from 'zod';
+import type { Bindings } from '../declaration/env.ts';
 
 export const NODE_ASSERTION_HEADER = 'x-freehold-node';
 /** Keeps it apart from every other token that the same key might sign (RFC 8725, section 3.11). */

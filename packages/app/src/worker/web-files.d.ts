@@ -1,5 +1,5 @@
 /** The built pages, which `bundle.ts` puts into the worker. */
-declare module 'fieldwork:web-files' {
+declare module 'freehold:web-files' {
   import type { WebFiles } from '@freehold/app';
 
   /** Undefined when they were not built. */
