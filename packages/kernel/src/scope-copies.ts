@@ -40,6 +40,7 @@ import {
   sourceOf,
   unknownScope,
 } from './admit-copy.ts';
+import type { PresentRights } from './contract/scope-methods.ts';
 import { cellOf, isCut } from './data-window/columns.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { isLost, type KeyKeeper } from './sealing/keyed-scope.ts';
@@ -47,6 +48,8 @@ import { isLost, type KeyKeeper } from './sealing/keyed-scope.ts';
 export interface ScopeCopiesParts extends CopyAdmissionParts {
   readonly engine: Pick<Engine, 'capabilities'> & Partial<EngineTools>;
   readonly unit: ScopeUnit;
+  /** Scopes whose rights must not change: the host refuses it. */
+  readonly held: Set<string>;
   readonly keeper: KeyKeeper | undefined;
   /** Rejects unless the scope is the tenant's. Pending erasures are applied first, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
@@ -84,25 +87,50 @@ export function makeScopeCopies(
   };
 
   /** Before another state replaces this one, the vault is told of all used keys, and no more are taken. */
-  const frozen = ({ scopeId }: ScopeRef): Replacing =>
-    keeper ? (swap) => keeper.frozen(scopeId, swap, true) : (swap) => swap();
+  const frozen = <T>(scopeId: ScopeId, swap: () => Promise<T>): Promise<T> =>
+    keeper ? keeper.frozen(scopeId, swap, true) : swap();
 
-  /** The carried rights must be those of the last moment, so they do not change until the other state is in place. */
+  /** Replacements that run, by scope. */
+  const running = new Map<string, Promise<unknown>>();
+
+  /** Swaps while the rights are held, which must be the carried ones. */
+  const swapHeld = async <T>(scopeId: ScopeId, known: PresentRights, swap: () => Promise<T>): Promise<T> => {
+    const stub = scope(scopeId);
+    parts.held.add(scopeId);
+    try {
+      if (!(await stub.holdRights({ known }))) throw rightsChanged();
+      return await swap();
+    } catch (error) {
+      await stub.holdRights({ known: null }).catch(() => undefined);
+      throw error;
+    } finally {
+      parts.held.delete(scopeId);
+    }
+  };
+
+  /**
+   * The carried rights must be those of the last moment. One replacement at a time: the state that another one brings
+   * holds nothing, so that a role taken in it would come back.
+   */
   const replacing =
-    (ref: ScopeRef, admission: CopyAdmission): Replacing =>
-    (swap) =>
-      frozen(ref)(async () => {
-        const known = admission.carried();
-        if (!known) return swap();
-        const stub = scope(ref.scopeId);
-        try {
-          if (!(await stub.holdRights({ known }))) throw rightsChanged();
-          return await swap();
-        } catch (error) {
-          await stub.holdRights({ known: null }).catch(() => undefined);
-          throw error;
-        }
+    ({ scopeId }: ScopeRef, admission: CopyAdmission): Replacing =>
+    async (swap) => {
+      const turn = (running.get(scopeId) ?? Promise.resolve()).then(() =>
+        frozen(scopeId, () => {
+          const known = admission.carried();
+          return known ? swapHeld(scopeId, known, swap) : swap();
+        }),
+      );
+      const settled = turn.then(
+        () => undefined,
+        () => undefined,
+      );
+      running.set(scopeId, settled);
+      void settled.then(() => {
+        if (running.get(scopeId) === settled) running.delete(scopeId);
       });
+      return turn;
+    };
 
   /** After another scope's data has come in: its members are the members. Returns their number. */
   const membersAfter = async (ref: ScopeRef, seen: SeenCopy): Promise<number | undefined> => {
@@ -208,7 +236,7 @@ export function makeScopeCopies(
       await clearFiles(ref.scopeId);
       const remove = (): Promise<void> => tools.remove();
       // A scope without a database has no keys to freeze.
-      await (presence === 'missing' ? remove() : frozen(ref)(remove));
+      await (presence === 'missing' ? remove() : frozen(ref.scopeId, remove));
       // Files that were added meanwhile.
       await clearFiles(ref.scopeId);
     },

@@ -81,8 +81,14 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     unit.onKeysUnused(keeper.returned);
     engine.beforeClose?.(keeper.settleAll);
   }
-  const scope = (scopeId: string): ScopeStub =>
-    vault && keeper ? keyedScope(bare(scopeId), { scopeId, vault, keeper }) : unkeyedScope(bare(scopeId));
+  /** Scopes whose rights must not change now. */
+  const held = new Set<string>();
+  const scope = (scopeId: string): ScopeStub => {
+    const isHeld = (): boolean => held.has(scopeId);
+    return vault && keeper
+      ? keyedScope(bare(scopeId), { scopeId, vault, keeper, isHeld })
+      : unkeyedScope(bare(scopeId), isHeld);
+  };
 
   /** Returns the scope of a management call; an unknown scope and another tenant's are the same `not_found`. */
   const owned = async (ref: ScopeRef): Promise<ScopeStub> => {
@@ -116,6 +122,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     engine,
     unit,
     scope,
+    held,
     vertical: unit.vertical,
     vault,
     keeper,

@@ -37,12 +37,15 @@ export function makePresentRights(db: SqlDatabase, { store }: Pick<Permissions, 
     } satisfies Partial<ScopeMethods>,
     /** @throws PlatformError `unavailable`, reason `busy`, while another state is about to replace this one. */
     requireFree: (): void => {
-      if (isHeld)
-        throw new PlatformError('unavailable', 'This instance is being restored. Try again in a moment.', {
-          reason: 'busy',
-        });
+      if (isHeld) throw rightsHeld();
     },
   };
+}
+
+export function rightsHeld(): PlatformError {
+  return new PlatformError('unavailable', 'This instance is being restored. Try again in a moment.', {
+    reason: 'busy',
+  });
 }
 
 /** Returns when the scope was provisioned: one that was lost and made anew has another time. */

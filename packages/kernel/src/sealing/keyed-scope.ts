@@ -22,6 +22,7 @@ import {
   noVault,
 } from '../keys/key-needs.ts';
 import { VAULT_MISSING, type Vault } from '../keys/vault.ts';
+import { rightsHeld } from '../permissions/present-rights.ts';
 import { isErasuresUnseen, isKeysUnbound } from './erasures.ts';
 
 /** The largest number of looks of one call: the rows that it reads may change between two looks. */
@@ -233,7 +234,29 @@ function afterTimeout(ms: number, task: () => void): void {
   if (ms >= BIND_AFTER_MS) (timer as { unref?: () => void }).unref?.();
 }
 
+/** The changes of rights that a host refuses while another state is about to take a scope's place. */
+const RIGHTS: ReadonlySet<string | symbol> = new Set([
+  'assignRole',
+  'grantConnection',
+  'projectRoles',
+  'revokeRole',
+  'setRoles',
+]);
+
+/**
+ * Refuses changes of rights. The unit refuses them too (`holdRights`), until it is opened again: a failed commit closes it.
+ */
+function unlessHeld(name: string | symbol, method: Method, isHeld: () => boolean): Method {
+  if (!RIGHTS.has(name)) return method;
+  return async (input) => {
+    if (isHeld()) throw rightsHeld();
+    return method(input);
+  };
+}
+
 export interface KeyedScope {
+  /** Whether the rights in the scope must not change now. */
+  readonly isHeld: () => boolean;
   readonly scopeId: string;
   readonly vault: Vault;
   readonly keeper: KeyKeeper;
@@ -259,14 +282,19 @@ export function keyedScope(stub: ScopeStub, keyed: KeyedScope): ScopeStub {
   };
   return wrapped(
     stub,
-    (_name, method) => (input) =>
-      call(
-        () => method(input),
-        // A method that only reads takes no keys along: they are handed in before it.
-        async (supply) => {
-          await stub.provideKeys(supply);
-          return {};
-        },
+    (name, method) =>
+      unlessHeld(
+        name,
+        (input) =>
+          call(
+            () => method(input),
+            // A method that only reads takes no keys along: they are handed in before it.
+            async (supply) => {
+              await stub.provideKeys(supply);
+              return {};
+            },
+          ),
+        keyed.isHeld,
       ),
     [
       ['invoke', invoke],
@@ -276,14 +304,20 @@ export function keyedScope(stub: ScopeStub, keyed: KeyedScope): ScopeStub {
 }
 
 /** Wraps the stub of a host without a vault: missing keys cannot be fetched, and do not concern the caller. */
-export function unkeyedScope(stub: ScopeStub): ScopeStub {
-  return wrapped(stub, (name, method) => async (input) => {
-    const answer = await method(input).catch((error: unknown) => {
-      throw isKeysNeeded(error) ? noVault() : error;
-    });
-    if (name === 'work' && (answer as WorkDone).needs) throw noVault();
-    return answer;
-  });
+export function unkeyedScope(stub: ScopeStub, isHeld: () => boolean): ScopeStub {
+  return wrapped(stub, (name, method) =>
+    unlessHeld(
+      name,
+      async (input) => {
+        const answer = await method(input).catch((error: unknown) => {
+          throw isKeysNeeded(error) ? noVault() : error;
+        });
+        if (name === 'work' && (answer as WorkDone).needs) throw noVault();
+        return answer;
+      },
+      isHeld,
+    ),
+  );
 }
 
 type Method = (input: object) => Promise<unknown>;
