@@ -27,11 +27,6 @@ export function requireJson(expected: string, output: string): void {
     throw new Error(`the guide says\n${expected}\nand this is there:\n${output}`);
 }
 
-/** Returns the value of a text with `…` in an output. Undefined when the output does not have it. */
-export function filledIn(shown: string, output: string): string | undefined {
-  return new RegExp(escaped(shown).replaceAll(ANYTHING, '[^\\s\'"]+')).exec(output)?.[0];
-}
-
 function patternOf(line: string): string {
   return escaped(line).replaceAll(ANYTHING, '.+');
 }

@@ -23,9 +23,9 @@ export interface RunStep extends Place {
 /** A sentence such as "Open http://localhost:8790/api/auth/login and choose **Ada Lovelace**." */
 export interface OpenStep extends Place {
   readonly kind: 'open';
-  /** Null for the address that the last command printed. */
-  readonly address: string | null;
-  readonly isPrivate: boolean;
+  readonly address: string;
+  /** A window of another person: a new one, or the last one. Null for the window of the first person. */
+  readonly privately: 'new' | 'same' | null;
   readonly actions: readonly PageAction[];
 }
 
@@ -37,8 +37,6 @@ export interface SeeStep extends Place {
   readonly kind: 'see';
   readonly language: 'json' | 'text';
   readonly text: string;
-  /** True for the terminal of the application, false for the last command or page. */
-  readonly inFirstTerminal: boolean;
 }
 
 export type Step = FileStep | RunStep | OpenStep | SeeStep;
@@ -68,8 +66,7 @@ export function readGuide(file: string, markdown: string): Step[] {
         .trimEnd()
         .split('\n')
         .map((command) => ({ kind: 'run', where, command }));
-    if (fence === 'json' || fence === 'text')
-      return [{ kind: 'see', where, language: fence, text, inFirstTerminal: /first terminal/.test(before) }];
+    if (fence === 'json' || fence === 'text') return [{ kind: 'see', where, language: fence, text }];
     throw new Error(`${where}: the block does not name its file`);
   });
 }
@@ -100,7 +97,7 @@ function partsOf(markdown: string): Part[] {
   return parts;
 }
 
-const OPEN = /\bOpen (?:(http[^\s,]*[^\s,.])|the address)( in a private window)?/;
+const OPEN = /\bOpen (http[^\s,]*[^\s,.])(?: in (a private|that) window)?/;
 const ACTION = /\b(choose|press|see) \*\*(.+?)\*\*|\btype \*\*(.+?)\*\* into \*\*(.+?)\*\*/g;
 
 function sentenceSteps(where: string, text: string): Step[] {
@@ -110,6 +107,7 @@ function sentenceSteps(where: string, text: string): Step[] {
     ([, act, name = '', typed = '', into = '']): PageAction =>
       act === undefined ? { act: 'type', text: typed, into } : { act: act as 'see', name },
   );
-  const [, address = null, privately] = open;
-  return [{ kind: 'open', where, address, isPrivate: privately !== undefined, actions }];
+  const [, address = '', window] = open;
+  const privately = window === undefined ? null : window === 'that' ? 'same' : 'new';
+  return [{ kind: 'open', where, address, privately, actions }];
 }
