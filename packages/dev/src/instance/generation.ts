@@ -14,6 +14,7 @@ import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '@freehold/en
 import { type DeliveryRunner, makeDeliveryRunner, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { type IncidentSink, makeKeyring } from '@freehold/store';
 import type { LoadedApp } from '../build/loader.ts';
+import { readBindings } from '../project/bindings.ts';
 import type { DevState } from '../project/state.ts';
 
 /** The one instance of a development server. */
@@ -77,8 +78,9 @@ export async function openGeneration(loaded: LoadedApp, around: Surroundings): P
       surface: 'app',
       origin: around.origin,
     };
+    const bindings = readBindings(around.root);
     const fetch: Generation['fetch'] = async (request, clientAddress) =>
-      running.app.fetch(request, { node, clientAddress });
+      running.app.fetch(request, { ...bindings, node, clientAddress });
     return { loaded, running, engine, fetch, close };
   } catch (error) {
     await close().catch(() => undefined);

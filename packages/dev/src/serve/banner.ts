@@ -45,6 +45,17 @@ export function withBanner(html: string): string {
   return at < 0 ? `${html}${script}` : `${html.slice(0, at)}${script}${html.slice(at)}`;
 }
 
+/** The content security policy of a page with the strip: its script runs and listens, also where a page has no script. */
+export function allowBanner(policy: string): string {
+  const directives = policy.split(';').map((directive) => directive.trim().split(/\s+/));
+  const allowed = ['script-src', 'connect-src'].map((name) => {
+    const [, ...sources] = directives.find((directive) => directive[0] === name) ?? [];
+    return [name, ...new Set([...sources.filter((source) => source !== "'none'"), "'self'"])];
+  });
+  const others = directives.filter(([name]) => !allowed.some((directive) => directive[0] === name));
+  return [...others, ...allowed].map((directive) => directive.join(' ')).join('; ');
+}
+
 /** The page of the last save: `/__freehold/`. */
 export function statusPage({ version, faults }: DevStatus): string {
   const serving = version === 0 ? 'No version is served yet.' : `Version ${version} is served.`;

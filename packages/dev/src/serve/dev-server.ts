@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Versions } from '../instance/versions.ts';
 import { DevError } from '../lib/dev-error.ts';
-import { BANNER_PATH, BANNER_SCRIPT, DEV_PATH, type DevStatus, statusPage, withBanner } from './banner.ts';
+import {
+  allowBanner,
+  BANNER_PATH,
+  BANNER_SCRIPT,
+  DEV_PATH,
+  type DevStatus,
+  statusPage,
+  withBanner,
+} from './banner.ts';
 
 /** Reachable from this machine only. */
 const HOST = '127.0.0.1';
@@ -101,7 +109,11 @@ export class DevServer {
     const shown = html && request.method === 'GET' ? withBanner(await response.text()) : response.body;
     const headers = new Headers(response.headers);
     if (this.#status.faults.length > 0) headers.set(BROKEN_HEADER, `broken; see="${DEV_PATH}/"`);
-    if (typeof shown === 'string') for (const name of ['content-length', 'etag']) headers.delete(name);
+    if (typeof shown === 'string') {
+      for (const name of ['content-length', 'etag']) headers.delete(name);
+      const policy = headers.get('content-security-policy');
+      if (policy !== null) headers.set('content-security-policy', allowBanner(policy));
+    }
     return new Response(shown, { status: response.status, statusText: response.statusText, headers });
   }
 
