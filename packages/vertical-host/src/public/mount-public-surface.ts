@@ -161,8 +161,14 @@ async function dropCredentials(c: Context): Promise<void> {
   const headers = new Headers(raw.headers);
   for (const name of CREDENTIALS) headers.delete(name);
   // hono caches a body that a middleware has read.
-  const body = raw.bodyUsed ? { body: await c.req.arrayBuffer() } : {};
-  c.req.raw = new Request(raw, { headers, ...body });
+  c.req.raw = withParts(raw, headers, raw.bodyUsed ? await c.req.arrayBuffer() : raw.body);
+}
+
+/** The parts are copied one by one: the constructor does not take the requests that some servers make themselves. */
+function withParts({ url, method, signal }: Request, headers: Headers, body: RequestInit['body']): Request {
+  const parts: RequestInit = { method, headers, signal, body: body ?? null };
+  // Node needs this for a stream, and the types of workerd do not know it.
+  return new Request(url, Object.assign(parts, { duplex: 'half' as const }));
 }
 
 /** Lets a handler read the judged body again, with `c.req.json()`. */
@@ -170,7 +176,7 @@ function restoreBody(c: Context, body: Readonly<Record<string, unknown>>): void 
   const headers = new Headers(c.req.raw.headers);
   headers.delete('content-length');
   headers.set('content-type', 'application/json');
-  c.req.raw = new Request(c.req.raw, { headers, body: JSON.stringify(body) });
+  c.req.raw = withParts(c.req.raw, headers, JSON.stringify(body));
   // hono would prefer the cached body.
   c.req.bodyCache = {};
 }
