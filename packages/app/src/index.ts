@@ -3,6 +3,7 @@ export {
   type App,
   type AppDeclaration,
   type AppLook,
+  type AppRoutes,
   type AppTools,
   type AttachmentRules,
   defineApp,

@@ -69,12 +69,15 @@ export interface AppDeclaration {
    */
   readonly web?: string;
   /** Adds what is no operation, behind the supplied routes. Handlers under `/api` ask {@link AppTools.principal} first. */
-  readonly routes?: (app: Hono<AppEnv>, tools: AppTools) => void;
+  readonly routes?: AppRoutes;
   /** The API's document: its description, contact, license, tags, and the routes that `routes` adds. */
   readonly openapi?: Omit<OpenApiInfo, 'title' | 'version'>;
   /** The seam of sign-in (A-04): `signedIn()`, or `unauthenticated()`, with which everything under `/api` is 401. */
   readonly authenticatedPrincipal: AuthenticatedPrincipal;
 }
+
+/** Routes of an application that are no operations. */
+export type AppRoutes = (app: Hono<AppEnv>, tools: AppTools) => void;
 
 /** Rules for the files of records, beside the permissions that the manifest declares. */
 export interface AttachmentRules {
