@@ -7,15 +7,11 @@ import type { Problem } from '@freehold/contracts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
 import { installWithoutNetwork, packagesFolder } from '../support/packages.ts';
-import { newPlace } from '../support/platform.ts';
+import { freePorts } from '../support/platform.ts';
 import { signIn } from '../support/sign-in.ts';
 import { type Ended, type Running, runProgram, startProgram } from './processes.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-/** The addresses in the project's README. */
-const ORIGIN_IN_PAPERS = 'http://localhost:8790';
-const ISSUER_IN_PAPERS = 'http://localhost:8788';
-
 let home: string;
 let project: string;
 let packages: string;
@@ -42,18 +38,18 @@ const freehold = (...inputs: string[]): Promise<Ended> =>
 const npm = (...words: string[]): Promise<Ended> => runProgram({ line: ['npm', ...words], cwd: project });
 const read = (path: string): string => readFileSync(join(project, path), 'utf8');
 
-/** Starts the project's own server, by its own script. */
-const startProject = async (env: Readonly<Record<string, string>>): Promise<Running & { origin: string }> => {
+/** Serves a project by its own script, with an issuer of its own. */
+const serve = async (directory: string): Promise<Running & { origin: string }> => {
+  const [port, issuerPort] = await freePorts(2);
   const running = await startProgram({
-    line: ['npm', 'start'],
-    cwd: project,
-    env,
-    ready: /^ready: .* at (http:\S+)$/m,
+    line: ['npm', 'run', 'dev', '--', '--fresh', '--port', String(port), '--issuer-port', String(issuerPort)],
+    cwd: directory,
+    ready: / is at (http:\S+)$/m,
   });
   return Object.assign(running, { origin: running.said[1] as string });
 };
 
-const STRANGE_REQUESTS = [
+const ANONYMOUS_REQUESTS = [
   ['GET', '/api'],
   ['GET', '/api/notes'],
   ['POST', '/api/notes'],
@@ -62,19 +58,37 @@ const STRANGE_REQUESTS = [
   ['GET', '/api/no/such/thing'],
 ] as const;
 
-async function expectDoorClosed(origin: string): Promise<void> {
+/** Requests of anonymous callers are refused with this sentence, and `/internal` is closed. */
+async function expectClosed(
+  origin: string,
+  detail: string,
+  requests: readonly (readonly [string, string])[],
+): Promise<void> {
   using anonymous = new Caller();
-  for (const [method, path] of STRANGE_REQUESTS) {
+  for (const [method, path] of requests) {
     const answer = await anonymous.ask(`${origin}${path}`, { method });
     expect([method, path, answer.status]).toEqual([method, path, 401]);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(answer.json<Problem>()).toMatchObject({
       code: 'unauthenticated',
+      detail,
       loginUrl: expect.stringMatching(/^\/api\/auth\/login/),
     });
   }
   const internal = await anonymous.ask(`${origin}/internal/provision`, { json: {} });
   expect(internal.status).toBe(403);
+}
+
+async function expectRight(): Promise<void> {
+  expect(await npm('run', '--silent', 'check', '--', '--checkers', '1')).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '',
+  });
+  expect(await npm('test', '--', '--no-isolate')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\d+ passed/),
+  });
 }
 
 test('the answer names every file, and the next steps', () => {
@@ -85,7 +99,7 @@ test('the answer names every file, and the next steps', () => {
     title: "Bob's Paper Trail",
     directory: project,
     packages,
-    next: ['cd paper-trail', 'npm install', 'npm test', 'npm start'],
+    next: ['cd paper-trail', 'npm install', 'npm run dev'],
   });
   const there = readdirSync(project, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
@@ -95,117 +109,90 @@ test('the answer names every file, and the next steps', () => {
 
 // spec A-04
 describe('a vertical as it was scaffolded', () => {
-  test('has correct types and passes its own tests', async () => {
-    expect(await npm('run', '--silent', 'check', '--', '--checkers', '1')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: '',
-    });
-    expect(await npm('test', '--', '--no-isolate')).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/\d+ passed/),
-    });
-  });
+  test('has correct types and passes its own tests', expectRight);
 
-  test('answers every address under /api with 401, and keeps /internal closed', async () => {
-    await using running = await startProject({ PORT: '0' });
-    await expectDoorClosed(running.origin);
+  test('answers every address under /api with 401, which names the line to change', async () => {
+    await using running = await serve(project);
+    const line =
+      read('src/app.ts')
+        .split('\n')
+        .findIndex((each) => each.includes(': unauthenticated()')) + 1;
+    const place = `src/app.ts:${line}`;
+    await expectClosed(
+      running.origin,
+      `Sign-in is not wired yet: in ${place}, replace unauthenticated() by signedIn().`,
+      ANONYMOUS_REQUESTS,
+    );
     using anonymous = new Caller();
     expect((await anonymous.ask(`${running.origin}/api/auth/login`)).status).toBe(401);
-    expect((await anonymous.ask(running.origin)).text).toContain("Bob's Paper Trail");
-  });
-
-  test('does so with an issuer configured too: only the code lets people in', async () => {
-    await using running = await startProject({
-      PORT: '0',
-      DATA_DIRECTORY: '.data-unwired',
-      OIDC_ISSUER: ISSUER_IN_PAPERS,
-      OIDC_CLIENT_ID: 'any',
-    });
-    await expectDoorClosed(running.origin);
-  });
-
-  test('says in one sentence why it cannot start', async () => {
-    for (const [env, sentence] of [
-      [{ PORT: 'eighty' }, /^PORT must be/],
-      [{ OIDC_ISSUER: ISSUER_IN_PAPERS }, /^OIDC_CLIENT_ID is missing/],
-      [{ PORT: '0', DATA_DIRECTORY: 'package.json' }, /data directory/],
-    ] as const) {
-      const ended = await runProgram({ line: ['node', 'src/main.ts'], cwd: project, env });
-      expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
-      expect(ended.stderr.trim().split('\n')).toHaveLength(1);
-    }
+    const front = await anonymous.ask(running.origin);
+    expect(front.text).toContain('Bob&#39;s Paper Trail');
+    expect(front.text).toContain(place);
   });
 });
 
 // spec A-04, A-14, A-21, A-25
-describe('a vertical whose seam was wired as its own comment says', () => {
-  let place: Awaited<ReturnType<typeof newPlace>>;
-  let issuer: Running;
-  let running: Awaited<ReturnType<typeof startProject>>;
+describe('a vertical whose seam was wired as its 401 says', () => {
+  let running: Awaited<ReturnType<typeof serve>>;
   let origin: string;
 
   beforeAll(async () => {
-    const seam = 'src/authenticated-principal.ts';
-    writeFileSync(join(project, seam), wired(read(seam)));
-    place = await newPlace();
-    origin = `http://localhost:${place.port}`;
-    const settings = (line: RegExp) =>
-      settingsIn(read('README.md'), line, {
-        [ORIGIN_IN_PAPERS]: origin,
-        [ISSUER_IN_PAPERS]: `http://localhost:${place.issuerPort}`,
-      });
-    issuer = await startProgram({
-      line: ['node', 'apps/issuer/src/main.ts'],
-      cwd: root,
-      env: {
-        ISSUER_PORT: String(place.issuerPort),
-        ...settings(/^(.*) npx --no-install node apps\/issuer\/src\/main.ts$/m),
-      },
-      ready: /issuer at/,
-    });
-    running = await startProject({
-      PORT: String(place.port),
-      ...settings(/^(.*OIDC_ISSUER=.*) npm start$/m),
-    });
+    writeFileSync(join(project, 'src/app.ts'), read('src/app.ts').replaceAll('unauthenticated', 'signedIn'));
+    running = await serve(project);
+    origin = running.origin;
   });
   afterAll(async () => {
     await running?.[Symbol.asyncDispose]();
-    await issuer?.[Symbol.asyncDispose]();
-    place?.remove();
   });
 
-  test('still has correct types and passes its own tests', async () => {
-    expect(await npm('run', '--silent', 'check', '--', '--checkers', '1')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: '',
-    });
-    expect(await npm('test', '--', '--no-isolate')).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/\d+ passed/),
-    });
-  });
+  test('still has correct types and passes its own tests', expectRight);
 
-  test('is still closed to anonymous callers', () => expectDoorClosed(origin));
+  test('is still closed to anonymous callers', () =>
+    expectClosed(origin, 'Sign in first.', [
+      ['GET', '/api/notes'],
+      ['POST', '/api/notes'],
+      ['GET', '/api/openapi.json'],
+    ]));
 
-  test('lets in the first person who signs in, as the owner, and no other person', async () => {
+  test('knows an owner and a member, and no other person', async () => {
     using owner = new Caller();
     await signIn(owner, origin, 'ada');
     const written = await owner.ask(`${origin}/api/notes`, { json: { text: 'Order copper pipe' } });
     expect(written.status).toBe(200);
     const notes = await owner.ask(`${origin}/api/notes`);
-    expect(notes.status).toBe(200);
     expect(notes.json()).toMatchObject({ items: [{ text: 'Order copper pipe', completedAt: null }] });
     const { id } = written.json<{ id: string }>();
     expect((await owner.ask(`${origin}/api/notes/${id}/complete`, { json: {} })).status).toBe(200);
     expect((await owner.ask(`${origin}/api/no/such/thing`)).json()).toMatchObject({ code: 'not_found' });
 
+    using member = new Caller();
+    await signIn(member, origin, 'grace');
+    expect((await member.ask(`${origin}/api/notes`)).status).toBe(200);
+    const denied = await member.ask(`${origin}/api/notes`, { json: { text: 'Mine' } });
+    expect(denied.json()).toMatchObject({ code: 'permission_denied' });
+
     using other = new Caller();
-    await signIn(other, origin, 'grace');
+    await signIn(other, origin, 'linus');
     const refused = await other.ask(`${origin}/api/notes`);
     expect(refused.status).toBe(403);
     expect(refused.json()).toMatchObject({ code: 'forbidden', reason: 'not_a_member' });
+  });
+
+  // spec A-31, A-33
+  test('lets in a person who accepts an invite, until they are removed', async () => {
+    using owner = new Caller();
+    await signIn(owner, origin, 'ada');
+    const post = (caller: Caller, path: string, json: unknown) => caller.ask(`${origin}${path}`, { json });
+    const invited = await post(owner, '/api/invites', { role: 'member', email: 'margaret@example.test' });
+    const token = new URL(invited.json<{ url: string }>().url).searchParams.get('invite');
+    using guest = new Caller();
+    await signIn(guest, origin, 'margaret');
+    const accepted = await post(guest, '/api/accept-invite', { token });
+    expect((await guest.ask(`${origin}/api/notes`)).status).toBe(200);
+    const { principal } = accepted.json<{ principal: string }>();
+    expect((await post(guest, `/api/members/${principal}/remove`, {})).status).toBe(403);
+    expect((await post(owner, `/api/members/${principal}/remove`, {})).status).toBe(200);
+    expect((await guest.ask(`${origin}/api/notes`)).status).toBe(403);
   });
 
   test('refuses a person who has signed out', async () => {
@@ -216,13 +203,30 @@ describe('a vertical whose seam was wired as its own comment says', () => {
   });
 });
 
+test('a project with a page of its own builds it, and serves it', async () => {
+  const ended = await freehold('new', 'noticeboard', '--template', 'react', '--packages', packages);
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  const directory = join(home, 'noticeboard');
+  installWithoutNetwork(directory, packages);
+  const built = await runProgram({ line: ['npm', 'run', 'build'], cwd: directory });
+  expect(built.code, built.stderr).toBe(0);
+  await using running = await serve(directory);
+  using anonymous = new Caller();
+  const page = await anonymous.ask(running.origin, { headers: { accept: 'text/html' } });
+  expect(page.text).toContain('<title>Noticeboard</title>');
+  const [, script = ''] = /src="(\/assets\/[^"]+\.js)"/.exec(page.text) ?? [];
+  expect((await anonymous.ask(`${running.origin}${script}`)).headers.get('content-type')).toContain(
+    'javascript',
+  );
+});
+
 describe('a project that cannot be made is refused in one sentence, and nothing is left behind', () => {
   test.each([
     [2, ['new'], /^<name> is missing\.$/],
     [2, ['new', 'Paper'], /^<name> cannot be used: it must be lower-case letters/],
     [2, ['new', '../paper'], /^<name> cannot be used/],
     [2, ['new', 'p'.repeat(64)], /^<name> cannot be used: it must have at most 63 characters\.$/],
-    [2, ['new', 'hono'], /^<name> cannot be used: the project itself depends on the package hono\.$/],
+    [2, ['new', 'zod'], /^<name> cannot be used: the project itself depends on the package zod\.$/],
     [2, ['new', 'paper', '--title', 'two\nlines'], /^--title cannot be used: it must be one line of text\.$/],
     [2, ['new', 'paper', '--packages', '.'], /^--packages cannot be used: .* has no packages of Freehold\.$/],
     [5, ['new', 'paper-trail'], /^There is something at .*paper-trail already/],
@@ -255,7 +259,7 @@ test('without a folder of packages the answer says that the packages are not pub
   expect(ended.stdout).toContain('  cd some/where\n  npm install\n');
   expect(ended.stdout).toContain('not published yet');
   const { dependencies } = JSON.parse(readFileSync(join(home, 'some/where/package.json'), 'utf8'));
-  expect(dependencies['@freehold/kernel']).toBe('0.1.0');
+  expect(dependencies['@freehold/app']).toBe('0.1.0');
 });
 
 test('the program has help and a version', async () => {
@@ -266,29 +270,3 @@ test('the program has help and a version', async () => {
     stdout: expect.stringContaining('EXAMPLES\n  freehold new'),
   });
 });
-
-/**
- * Does what the comment in the file says: everything above the dashed line goes, everything below it is uncommented.
- */
-function wired(seam: string): string {
-  const [above, below, ...more] = seam.split(/^\/\/ -{20,}$/m);
-  expect(above).toContain('delete everything above the dashed line and uncomment everything below it');
-  expect(more).toEqual([]);
-  return (below ?? '').trimStart().replaceAll(/^\/\/ ?/gm, '');
-}
-
-/** Returns the settings in front of a command in a text, with other addresses. */
-function settingsIn(
-  text: string,
-  line: RegExp,
-  addresses: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const found = line.exec(text)?.[1]?.trim();
-  if (found === undefined) throw new Error(`no line like ${line}`);
-  return Object.fromEntries(
-    found.split(' ').map((setting) => {
-      const [name = '', value = ''] = setting.split('=');
-      return [name, addresses[value] ?? value];
-    }),
-  );
-}
