@@ -20,7 +20,6 @@ import { signIn } from '../support/sign-in.ts';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const blocks = readBlocks(read('docs/identity/sign-in.md'));
-const SEAM = 'acme-notes/src/authenticated-principal.ts';
 const PLATFORM_SECRET = 'the platform secret of the examples';
 /** Several programs are started one after the other, on a machine that is busy with other tests. */
 const PATIENCE_MS = 120_000;
@@ -53,7 +52,7 @@ describe('every block of code', () => {
       [],
     );
     expect(code.filter(({ attributes }) => !attributes.has('file')).map(({ line }) => line)).toEqual([]);
-    expect(code.length).toBeGreaterThan(15);
+    expect(code.length).toBeGreaterThan(9);
   });
 
   test('has correct types, after the first steps and after the last', { timeout: PATIENCE_MS }, () => {
@@ -71,18 +70,10 @@ describe('every block of code', () => {
     // A server in a document prints that it is ready, and has no package.json of its own.
     linter.rules.suspicious.noConsole = 'off';
     linter.rules.correctness.noUndeclaredDependencies = 'off';
+    // The entry of an application is its default export.
+    linter.rules.style.noDefaultExport = 'off';
     writeFileSync(join(home, 'biome.json'), JSON.stringify({ formatter, javascript, assist, linter }));
     expect(run('biome', 'check', '--error-on-warnings', 'first', 'whole')).toMatchObject({ status: 0 });
-  });
-
-  test('is the scaffold’s own, where it says so: the code of the sign-in, and the commands that start it', () => {
-    const seam = read('packages/cli/template/src/authenticated-principal.ts').split(/^\/\/ -{20,}$/m)[1];
-    const uncommented = (seam ?? '').trimStart().replaceAll(/^\/\/ ?/gm, '');
-    expect(blocks.find(({ attributes }) => attributes.get('file') === SEAM)?.text).toBe(uncommented);
-    const same = blocks.filter(({ attributes }) => attributes.has('same'));
-    expect(same.length).toBeGreaterThan(0);
-    for (const { attributes, text } of same)
-      for (const line of text.trim().split('\n')) expect(read(attributes.get('same') ?? '')).toContain(line);
   });
 });
 
@@ -238,76 +229,5 @@ describe('the programs of the document', () => {
     const done = await post('sign-up/finish', { token, name: 'Ada', password: 'seven green bottles' });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
     expect(await statusOf(ada, '/api/me')).toBe(200);
-  });
-
-  // spec A-27, A-31, A-32, A-33, A-34
-  test('the scaffold with people: a claim link, an invite, a member who is removed', {
-    timeout: PATIENCE_MS,
-  }, async () => {
-    await using _running = await start('whole/acme-notes', 'src/main.ts', hosted());
-    using operator = new Caller();
-    const ids = {
-      tenantId: 'tnt_00000000000000000000000001',
-      scopeId: 'scp_00000000000000000000000001',
-    };
-    const made = await operator.ask(`${origin}/internal/owner-claim`, {
-      json: { ...ids, origin },
-      headers: { 'x-platform-secret': PLATFORM_SECRET },
-    });
-    const claim = new URL(made.json<{ url: string }>().url);
-    expect(claim.origin).toBe(origin);
-
-    using ada = new Caller();
-    await signIn(ada, origin, 'ada');
-    const post = (caller: Caller, path: string, json: unknown) => caller.ask(`${origin}${path}`, { json });
-    expect((await post(ada, '/api/claim', { token: claim.searchParams.get('claim') })).status).toBe(200);
-    expect((await post(ada, '/api/notes', { text: 'Order copper pipe' })).status).toBe(200);
-
-    const invited = await post(ada, '/api/invites', { role: 'member', email: 'grace@example.test' });
-    expect(invited.status).toBe(201);
-    const token = new URL(invited.json<{ url: string }>().url).searchParams.get('invite');
-    using linus = new Caller();
-    await signIn(linus, origin, 'linus');
-    expect((await post(linus, '/api/accept-invite', { token })).json()).toMatchObject({
-      reason: 'invite_email_mismatch',
-    });
-    using grace = new Caller();
-    await signIn(grace, origin, 'grace');
-    expect(await statusOf(grace, '/api/notes')).toBe(403);
-    expect((await grace.ask(`${origin}/api/invites?token=${token}`)).json()).toMatchObject({
-      role: 'member',
-    });
-    const accepted = await post(grace, '/api/accept-invite', { token });
-    const { principal } = accepted.json<{ principal: string }>();
-    expect(await statusOf(grace, '/api/notes')).toBe(200);
-    expect((await post(grace, '/api/notes', { text: 'x' })).status).toBe(403);
-    expect((await post(grace, `/api/members/${principal}/remove`, {})).status).toBe(403);
-    expect((await post(ada, `/api/members/${principal}/remove`, {})).status).toBe(200);
-    expect(await statusOf(grace, '/api/notes')).toBe(403);
-  });
-
-  test('and its sessions: listed, ended everywhere, and ended by the issuer', {
-    timeout: PATIENCE_MS,
-  }, async () => {
-    await using _running = await start('whole/acme-notes', 'src/main.ts', hosted());
-    using here = new Caller();
-    using there = new Caller();
-    for (const caller of [here, there]) {
-      await signIn(caller, origin, 'ada');
-      expect(await statusOf(caller, '/api/notes')).toBe(200);
-    }
-    const sessions = await here.ask(`${origin}/api/sessions`);
-    expect(sessions.json<{ items: unknown[] }>().items).toHaveLength(2);
-    expect((await here.ask(`${origin}/api/sessions/end-all`, { json: {} })).status).toBe(200);
-    expect([await statusOf(here, '/api/notes'), await statusOf(there, '/api/notes')]).toEqual([401, 401]);
-
-    // The browser is still signed in at the issuer, so this does not ask.
-    await here.navigate(`${origin}/api/auth/login`);
-    expect(await statusOf(here, '/api/notes')).toBe(200);
-    const asks = await here.ask(`${issuer.url}/session/end`);
-    const xsrf = /name="xsrf" value="([^"]+)"/.exec(asks.text)?.[1] ?? '';
-    const action = /<form[^>]* action="([^"]+)"/.exec(asks.text)?.[1] ?? '';
-    await here.ask(new URL(action, issuer.url).href, { form: { xsrf, logout: 'yes' } });
-    expect(await statusOf(here, '/api/notes')).toBe(401);
   });
 });
