@@ -8,6 +8,7 @@ import {
   type OperationTable,
   routerPath,
 } from '@freehold/operations';
+import type { OpenApiDocument } from '@freehold/operations/openapi';
 import type { Context, Env, Hono } from 'hono';
 import { z } from 'zod';
 import type { DescribedRoute } from './lib/described-routes.ts';
@@ -105,9 +106,18 @@ function documentRoutes<E extends Env>(
     documentRoute(basePath),
     ...(docs === false ? [] : [docsRoute(basePath)]),
   ];
-  const document = openApiDocument(routes, openapi ?? {}, described);
-  const answerDocument = documentAnswer(document);
-  const answerDocs = makeApiDocs(() => ({ document, documentUrl: `${basePath}/openapi.json` }));
+  addressesOf([...routes, ...(openapi?.describedRoutes ?? [])]);
+  // Made at the first request: it takes longer than all else at a mount, and most instances of a test never show it.
+  let document: OpenApiDocument | undefined;
+  const documentOf = (): OpenApiDocument => {
+    document ??= openApiDocument(routes, openapi ?? {}, described);
+    return document;
+  };
+  const answerDocument = documentAnswer(documentOf);
+  const answerDocs = makeApiDocs(() => ({
+    document: documentOf(),
+    documentUrl: `${basePath}/openapi.json`,
+  }));
   const gated = (
     name: string,
     path: string,

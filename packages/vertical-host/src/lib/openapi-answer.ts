@@ -15,12 +15,12 @@ interface Written {
 }
 
 /** Returns the answer for a caller who may read it; `origin` is the one that the caller sees. */
-export function documentAnswer(document: OpenApiDocument): (c: Context, origin: string) => Response {
+export function documentAnswer(document: () => OpenApiDocument): (c: Context, origin: string) => Response {
   const byOrigin = new Map<string, Written>();
   const writtenFor = (origin: string): Written => {
     const known = byOrigin.get(origin);
     if (known) return known;
-    const written = write(document, origin);
+    const written = write(document(), origin);
     if (byOrigin.size >= ORIGINS_MAX) byOrigin.clear();
     byOrigin.set(origin, written);
     return written;

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document of an operation mount, made from the declarations alone. */
 import type { ProblemCode } from '@freehold/contracts';
-import { addressesOf, isReadOnly } from '@freehold/operations';
+import { isReadOnly } from '@freehold/operations';
 import {
   assembleDocument,
   fieldParameters,
@@ -46,7 +46,7 @@ const PROPRIETARY = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' 
  * Builds the document. Schemas with an id (`.meta({ id })`) become shared components, and so do those of entities (see
  * {@link entityNames}); an input with other optional fields than the output is named `<Id>Input`.
  * @param beside the routes of the mount itself.
- * @throws TypeError naming the operation whose schemas cannot be described, or two routes of one address.
+ * @throws TypeError naming the operation whose schemas cannot be described.
  */
 export function openApiDocument(
   routes: readonly OperationRoute[],
@@ -55,7 +55,6 @@ export function openApiDocument(
 ): OpenApiDocument {
   const { title = 'Operations', version = '0.0.0', describedRoutes = [] } = info;
   const described = [...describedRoutes, ...beside];
-  addressesOf([...routes, ...describedRoutes]);
   const paths: Record<string, Record<string, Part>> = {};
   const add = (route: OperationRoute | DescribedRoute, operation: Part): void => {
     const path = openApiAddress(route);
