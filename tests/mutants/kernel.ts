@@ -551,13 +551,13 @@ export const KERNEL: readonly Mutant[] = [
     killer: inNode(`${test}/lost-scopes.test.ts`, 'a lost scope is restored with the members and roles'),
   },
   {
-    id: 'kernel-role-taken-during-a-restore',
+    id: 'kernel-role-taken-in-a-unit-without-the-hold',
     requirement: null,
-    claim: 'A role that is taken while a restore is prepared comes back with it.',
+    claim: 'A role that is taken after the unit forgot the hold comes back with a restore.',
     file: `${src}/scope-copies.ts`,
-    find: 'if (!(await stub.holdRights({ known }))) throw rightsChanged();',
-    replace: 'await stub.holdRights({ known });',
-    killer: inNode(`${test}/lost-scopes.test.ts`, 'a role that is taken while a restore is prepared'),
+    find: 'if (!areSameRights(present, known)) throw rightsChanged();',
+    replace: 'areSameRights(present, known);',
+    killer: inNode(`${test}/lost-scopes.test.ts`, 'a role that is taken at the swap, in a unit that forgot'),
   },
   {
     id: 'kernel-role-taken-at-the-swap',

@@ -27,7 +27,15 @@ import {
   type SnapshotRecord,
   toTimestamp,
 } from '@freehold/contracts';
-import type { Bookmark, Engine, EngineTools, Replacing, UnitSnapshot, UnitTools } from '@freehold/store';
+import type {
+  Bookmark,
+  Engine,
+  EngineTools,
+  Replacing,
+  Swap,
+  UnitSnapshot,
+  UnitTools,
+} from '@freehold/store';
 import {
   type CopyAdmission,
   type CopyAdmissionParts,
@@ -42,6 +50,7 @@ import {
 } from './admit-copy.ts';
 import type { PresentRights } from './contract/scope-methods.ts';
 import { cellOf, isCut } from './data-window/columns.ts';
+import { areSameRights } from './permissions/present-rights.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { isLost, type KeyKeeper } from './sealing/keyed-scope.ts';
 
@@ -94,12 +103,15 @@ export function makeScopeCopies(
   const running = new Map<string, Promise<unknown>>();
 
   /** Swaps while the rights are held, which must be the carried ones. */
-  const swapHeld = async <T>(scopeId: ScopeId, known: PresentRights, swap: () => Promise<T>): Promise<T> => {
+  const swapHeld = async <T>(scopeId: ScopeId, known: PresentRights, swap: Swap<T>): Promise<T> => {
     const stub = scope(scopeId);
     parts.held.add(scopeId);
     try {
       if (!(await stub.holdRights({ known }))) throw rightsChanged();
-      return await swap();
+      // The unit forgets that it holds when a failed commit closes it, so the swap compares once more.
+      return await swap((present) => {
+        if (!areSameRights(present, known)) throw rightsChanged();
+      });
     } catch (error) {
       await stub.holdRights({ known: null }).catch(() => undefined);
       throw error;

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
-import { makeKeyring } from '@freehold/store';
+import { makeKeyring, type Replacing } from '@freehold/store';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeNodeBlobStore, openNodeEngine } from '../../engine-node/src/index.ts';
+import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '../../engine-node/src/index.ts';
 import { libraryUnit } from '../../testkit/src/scope-contract/index.ts';
 import {
   type CopiedMember,
@@ -32,9 +32,13 @@ function newPlace(): string {
 }
 
 /** One process of the platform, and what it asked of the identity directory. */
-function startOn(dataDirectory: string, people: Partial<ScopePeople> = {}) {
+function startOn(
+  dataDirectory: string,
+  people: Partial<ScopePeople> = {},
+  changed: (engine: NodeEngine) => NodeEngine = (engine) => engine,
+) {
   const asked: unknown[] = [];
-  const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
+  const engine = changed(openNodeEngine({ dataDirectory, onIncident: () => undefined }));
   onTestFinished(() => engine.close());
   const host = makeScopeHost({
     engine,
@@ -336,6 +340,40 @@ test('a role that is taken while a restore is prepared is not given back by it',
   expect(await rolesIn(host)).toEqual(['1 librarian']);
   // Nothing is held after it.
   await scope.setRoles({ principal: reader, roles: ['visitor'], by: 'platform' });
+});
+
+const atOnce: Replacing = (swap) => swap();
+
+test('a role that is taken at the swap, in a unit that forgot the hold, is not given back', async () => {
+  const before = await loweredSince();
+  await before.engine.close();
+  const { host } = startOn(before.dataDirectory, {}, (engine) => ({
+    ...engine,
+    tools: (unit, key) => {
+      const tools = engine.tools(unit, key);
+      // As a failed commit does, which closes the unit: nothing is held in the next one.
+      const scope = engine.unit(libraryUnit, key);
+      return {
+        ...tools,
+        restore: (format, body, admit, replacing = atOnce, options) =>
+          tools.restore(
+            format,
+            body,
+            admit,
+            (swap) =>
+              replacing(async (require) => {
+                await scope.holdRights({ known: null });
+                await scope.setRoles({ principal: reader, roles: [], by: 'platform' });
+                return swap(require);
+              }),
+            options,
+          ),
+      };
+    },
+  }));
+  const refused = host.restoreScopeLocal(asNdjson, bodyOf(before.copy));
+  await expect(refused).rejects.toMatchObject({ code: 'conflict', reason: 'rights_changed' });
+  expect(await rolesIn(host)).toEqual(['1 librarian']);
 });
 
 test('a lost scope is restored with the members and roles that the identity directory knows', async () => {

@@ -229,9 +229,10 @@ function toolsOf(world: World, { life, definition, key, find, put }: ToolParts):
     } finally {
       database.close();
     }
-    return replacing(async () => {
+    return replacing(async (require) => {
       await step(life);
       const undo = copy();
+      require?.(find().database.db);
       put();
       copyFileSync(staged, path);
       await step(life);

@@ -108,7 +108,13 @@ export function admissionOf(admit: Admit | Admission | undefined): Admission {
  * Carries out the moment in which another state takes the unit's place: it does what must be done directly before, and
  * calls `swap` once, whose outcome is its own.
  */
-export type Replacing = <T>(swap: () => Promise<T>) => Promise<T>;
+export type Replacing = <T>(swap: Swap<T>) => Promise<T>;
+
+/**
+ * Puts the other state in place. `require` reads the present state after its last commit, in the very step that replaces
+ * it; what it throws leaves the present state. Engines that restart a unit at a distance do not call it.
+ */
+export type Swap<T> = (require?: (present: Pick<SqlDatabase, 'all'>) => void) => Promise<T>;
 
 /**
  * The tools of one unit. Each stands in line: it sees what was called before it. Members reject with

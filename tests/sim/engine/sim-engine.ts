@@ -26,6 +26,7 @@ import {
   openUnit,
   type Replacing,
   type RunningUnit,
+  type Swap,
   type UnitDefinition,
   type UnitMethods,
   type UnitOptions,
@@ -261,8 +262,16 @@ function makeSimTools<M extends UnitMethods>(parts: {
   };
 
   /** Replaces the unit's file between two calls. Returns the copy that leads back. */
-  const takePlace = async (file: string): Promise<CopyRecord> => {
+  const takePlace = async (file: string, require: Parameters<Swap<unknown>>[0]): Promise<CopyRecord> => {
     await begin('take place');
+    if (require) {
+      const database = openNodeDatabase(path);
+      try {
+        require(database.db);
+      } finally {
+        database.close();
+      }
+    }
     const undo = keep();
     renameSync(file, path);
     return undo;
@@ -287,7 +296,7 @@ function makeSimTools<M extends UnitMethods>(parts: {
       const file = newStage();
       writeFileSync(file, bytes);
       await judge(file, admit);
-      const { bookmark: undo } = await replacing(() => takePlace(file));
+      const { bookmark: undo } = await replacing((require) => takePlace(file, require));
       return { tables: 0, rows: 0, undo };
     },
     bookmarks: async ({ limit }) => {
@@ -308,7 +317,7 @@ function makeSimTools<M extends UnitMethods>(parts: {
       const file = newStage();
       copyFileSync(copyPath(record.bookmark), file);
       await judge(file, admit);
-      const { bookmark: undo } = await replacing(() => takePlace(file));
+      const { bookmark: undo } = await replacing((require) => takePlace(file, require));
       return { ...record, undo };
     },
     remove: async () => {

@@ -167,8 +167,9 @@ export async function takePlace(
     });
     if (parts.historyOf(unit.definition)) copy = await parts.workers.compress(path);
     const state = { path, copy };
-    return await replacing(() =>
+    return await replacing((require) =>
       fileLocks.runExclusive(() => {
+        if (require) requirePresent(unit, require);
         if (!evenIfLost) return { undo: swapIn(unit, state, reason) };
         try {
           return { undo: swapIn(unit, state, reason) };
@@ -182,6 +183,12 @@ export async function takePlace(
     discard(path);
     if (copy) discard(copy.path);
   }
+}
+
+/** Reads the state after the last commit. A failed commit closes the unit, and it is read as it was opened again. */
+function requirePresent(unit: UnitAccess, require: (present: SqlDatabase) => void): void {
+  unit.open().unit.drain();
+  require(unit.open().database.db);
 }
 
 function openUnlessLost(unit: UnitAccess): OpenedUnit | null {

@@ -8,6 +8,7 @@ import type { SqlDatabase } from '@freehold/store';
 import type { PresentRights, ScopeMethods, StoredGrant } from '../contract/scope-methods.ts';
 import type { Standing } from '../members/members.ts';
 import type { Permissions } from './permissions.ts';
+import { makePermissionStore } from './store.ts';
 
 const OF_TODAY = `entity_type = '' OR subject LIKE 'connection:%'`;
 
@@ -53,8 +54,19 @@ export function provisionedAt(db: Pick<SqlDatabase, 'get'>): number | null {
   return db.get<{ at: number }>('SELECT provisioned_at AS at FROM _spine_scope')?.at ?? null;
 }
 
+/** Whether the rights in a scope that are carried over are still the known ones. */
+export function areSameRights(present: Pick<SqlDatabase, 'all'>, known: PresentRights): boolean {
+  const { assignments, projectedRoles } = makePermissionStore(present as SqlDatabase);
+  const grants = present.all<StoredGrant>(PRESENT_RIGHTS_SQL.grants);
+  return lasting(known) === lasting({ assignments: assignments(), grants, projectedRoles: projectedRoles() });
+}
+
 /** The rights that are carried over, as a text for comparison. Grants on records change all the time. */
-function lasting({ assignments, grants, projectedRoles }: PresentRights): string {
+function lasting({
+  assignments,
+  grants,
+  projectedRoles,
+}: Pick<PresentRights, 'assignments' | 'grants' | 'projectedRoles'>): string {
   return JSON.stringify([assignments, grants, projectedRoles]);
 }
 
