@@ -147,7 +147,15 @@ export function makeShadow(parts: ShadowParts): Shadow {
         alternatives = alternatives.filter((each) => each !== alternative);
         if (states === null)
           judge.fail(invariant, `${nameOf(unit)}: ${label} was accepted, and should not have been`);
-        if (alternative.replaced) return alternative.replaced;
+        const taken = alternatives.find(({ replaced }) => replaced !== null);
+        const isLive = look((db) => difference(db, tables.live()) === null);
+        if (isLive && alternative.replaced) return alternative.replaced;
+        if (isLive && taken?.replaced) {
+          // Of two equal states, the look took the other one for this one.
+          const { replaced } = taken;
+          taken.replaced = null;
+          return replaced;
+        }
         const before = tables.snapshot();
         look((db) => {
           const reasons = alternative.states.map((state) => {
