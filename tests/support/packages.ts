@@ -16,14 +16,15 @@ import { type PackageJson, readPackageJson, readWorkspaces } from '../../tools/p
 export const root = join(import.meta.dirname, '../..');
 export const workspaces = readWorkspaces(root);
 
-/** The entries of all packages, as they are imported. The engine for workerd needs modules that only workerd has. */
+/** The entries of all packages, as they are imported. What runs in workerd needs modules that only workerd has. */
 export const ENTRIES = workspaces
   .filter(({ packageJson }) => packageJson.name !== '@freehold/engine-workerd')
   .flatMap(({ packageJson: { name, exports = {} } }) =>
     Object.entries(exports)
       .filter(([, source]) => source.endsWith('.ts'))
       .map(([key]) => name + key.slice(1)),
-  );
+  )
+  .filter((entry) => entry !== '@freehold/app/worker');
 
 /** Returns the folder of the tarballs: the one that this run of `npm test` made, or one that is made below `home`. */
 export function packagesFolder(home: string): string {
