@@ -64,7 +64,7 @@ test("the first caller with a token owns the application, and has the token's na
     signIn: { mode: 'tokens' },
   });
   const made = await call('/api/customers', token, { json: { name: 'Mrs Harper' } });
-  expect(made.status).toBe(200);
+  expect(made.status).toBe(201);
   expect((await call('/api/customers', token)).json()).toMatchObject({ items: [{ name: 'Mrs Harper' }] });
 });
 

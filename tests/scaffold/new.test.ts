@@ -158,7 +158,7 @@ describe('a vertical whose seam was wired as its 401 says', () => {
     using owner = new Caller();
     await signIn(owner, origin, 'ada');
     const written = await owner.ask(`${origin}/api/notes`, { json: { text: 'Order copper pipe' } });
-    expect(written.status).toBe(200);
+    expect(written.status).toBe(201);
     const notes = await owner.ask(`${origin}/api/notes`);
     expect(notes.json()).toMatchObject({ items: [{ text: 'Order copper pipe', completedAt: null }] });
     const { id } = written.json<{ id: string }>();

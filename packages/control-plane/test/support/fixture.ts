@@ -384,6 +384,11 @@ export function requestAbout(
   for (const [field, schema] of Object.entries(schemas.query.shape))
     if (!namesThing(operation, 'query', field) && z.safeParse(schema, undefined).success) delete query[field];
   const body = operation.input.body ? filled('body') : null;
+  // A list that narrows a right to some things: invented ones are not there.
+  for (const field of ['scopes', 'verticals']) {
+    const schema = schemas.body.shape[field];
+    if (body && schema && z.safeParse(schema, undefined).success) delete body[field];
+  }
   const parts = partsOf(operation, { params: filled('params'), query, body });
   const request = requestOf(operation.method, parts, '');
   request.headers.delete('authorization');

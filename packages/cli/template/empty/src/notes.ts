@@ -53,6 +53,7 @@ export const noteOperations = defineOperations({
     output: note,
     permission: 'note.write',
     http: { method: 'POST', path: '/api/notes' },
+    created: ({ id }) => ({ type: 'note', id }),
     run: (ctx, { text }) => {
       const id = ctx.newId('not');
       ctx.sql.run('INSERT INTO notes (id, text, created_at) VALUES (?, ?, ?)', id, text, ctx.now);
