@@ -54,11 +54,15 @@ export function provisionedAt(db: Pick<SqlDatabase, 'get'>): number | null {
   return db.get<{ at: number }>('SELECT provisioned_at AS at FROM _spine_scope')?.at ?? null;
 }
 
-/** Whether the rights in a scope that are carried over are still the known ones. */
+/** Whether the rights in a scope that are carried over, and the subjects that keep rights on records, are still the known ones. */
 export function areSameRights(present: Pick<SqlDatabase, 'all'>, known: PresentRights): boolean {
   const { assignments, projectedRoles } = makePermissionStore(present as SqlDatabase);
   const grants = present.all<StoredGrant>(PRESENT_RIGHTS_SQL.grants);
-  return lasting(known) === lasting({ assignments: assignments(), grants, projectedRoles: projectedRoles() });
+  const subjects = present.all<{ subject: string }>(PRESENT_RIGHTS_SQL.subjects);
+  return (
+    lasting(known) === lasting({ assignments: assignments(), grants, projectedRoles: projectedRoles() }) &&
+    known.subjects.join() === subjects.map(({ subject }) => subject).join()
+  );
 }
 
 /** The rights that are carried over, as a text for comparison. Grants on records change all the time. */
