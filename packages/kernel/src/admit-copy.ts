@@ -74,7 +74,8 @@ export async function makeCopyAdmission(
   let keys: MovingKeys | null = null;
   let seen: SeenCopy | null = null;
   let attachments: Restored['attachments'];
-  const own = await rightsOf(parts, ref);
+  // A sound scope whose rights cannot be read now has had a failing disk: its rights must not be taken for lost.
+  const own = presence === 'sound' ? await readRights(parts, ref) : await rightsOf(parts, ref);
   let rights = own;
   return {
     seen: () => seen as SeenCopy,
@@ -124,16 +125,19 @@ type CopyRights =
  * @throws the failure of a damaged identity directory: it must be recovered first, or lowered members would come back.
  */
 async function rightsOf(parts: CopyAdmissionParts, of: ScopeRef): Promise<CopyRights> {
-  const { scope, requireOwned } = parts;
   // A copy from outside may name anything.
   if (!idSchema(ID_PREFIXES.scope).safeParse(of.scopeId).success) return { kind: 'copied' };
   try {
-    await requireOwned(of);
-    return { kind: 'kept', of: of.scopeId, present: await scope(of.scopeId).presentRights({}) };
+    return await readRights(parts, of);
   } catch (error) {
     if (!isLost(error)) throw error;
     return knownRights(parts, of);
   }
+}
+
+async function readRights({ scope, requireOwned }: CopyAdmissionParts, of: ScopeRef): Promise<CopyRights> {
+  await requireOwned(of);
+  return { kind: 'kept', of: of.scopeId, present: await scope(of.scopeId).presentRights({}) };
 }
 
 /** Finds the rights by the identity directory alone. */
