@@ -560,6 +560,27 @@ export const KERNEL: readonly Mutant[] = [
     killer: inNode(`${test}/lost-scopes.test.ts`, 'a role that is taken at the swap, in a unit that forgot'),
   },
   {
+    id: 'kernel-record-right-taken-during-a-restore',
+    requirement: null,
+    claim: 'A right on a record that is taken during a restore comes back.',
+    file: `${src}/permissions/present-rights.ts`,
+    find: 'known.subjects.join() === subjects.map(({ subject }) => subject).join()',
+    replace: 'known.subjects !== undefined && subjects !== undefined',
+    killer: inNode(
+      `${test}/lost-scopes.test.ts`,
+      'a right on a record that is taken while a restore is prepared',
+    ),
+  },
+  {
+    id: 'kernel-unreadable-rights-of-a-sound-scope',
+    requirement: null,
+    claim: 'A sound scope whose rights cannot be read for a moment gets those of the copy.',
+    file: `${src}/admit-copy.ts`,
+    find: "const own = presence === 'sound' ? await readRights(parts, ref) : await rightsOf(parts, ref);",
+    replace: 'const own = await rightsOf(parts, ref);',
+    killer: inNode(`${test}/lost-scopes.test.ts`, 'a sound scope whose rights cannot be read for a moment'),
+  },
+  {
     id: 'kernel-role-taken-at-the-swap',
     requirement: null,
     claim: 'A role can be taken between the last look at the rights and the swap, and comes back.',

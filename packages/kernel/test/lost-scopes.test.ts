@@ -376,6 +376,59 @@ test('a role that is taken at the swap, in a unit that forgot the hold, is not g
   expect(await rolesIn(host)).toEqual(['1 librarian']);
 });
 
+test('a right on a record that is taken while a restore is prepared is not given back by it', async () => {
+  const { host, add } = await loweredSince();
+  const scope = host.scope(ref.scopeId);
+  const book = { type: 'book', id: await add('shared') };
+  // She has no role, so that this right is all that she has.
+  const friend = 'prn_01j00000000000000000000007' as PrincipalId;
+  const share = (how: 'share' | 'unshare') =>
+    scope.invoke({
+      principal: librarian,
+      operation: `place/${how}`,
+      input: { what: book, with: friend },
+    });
+  await share('share');
+  const copy = await bytesOf((await host.exportScopeLocal(asNdjson)).body);
+  const lateCopy = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new Uint8Array(copy)),
+    pull: async (controller) => {
+      await share('unshare');
+      controller.close();
+    },
+  });
+  const refused = host.restoreScopeLocal(asNdjson, lateCopy);
+  await expect(refused).rejects.toMatchObject({ code: 'conflict', reason: 'rights_changed' });
+  expect(await scope.explain({ principal: friend, permission: 'book.read', entity: book })).toEqual([]);
+});
+
+test('a sound scope whose rights cannot be read for a moment does not get the rights of the copy', async () => {
+  const before = await loweredSince();
+  await before.engine.close();
+  const failing = { next: false };
+  const { host } = startOn(before.dataDirectory, {}, (engine) => ({
+    ...engine,
+    unit: (unit, key, options) =>
+      new Proxy(engine.unit(unit, key, options), {
+        get: (stub, method) => {
+          if (method !== 'presentRights' || !failing.next) return Reflect.get(stub, method);
+          failing.next = false;
+          return async () => {
+            throw new PlatformError('unavailable', 'The database of this scope cannot be opened.', {
+              reason: 'unit_unreadable',
+            });
+          };
+        },
+      }),
+  }));
+  failing.next = true;
+  const refused = host.rewindScopeLocal({ ...ref, bookmark: before.bookmark });
+  await expect(refused).rejects.toMatchObject({ reason: 'unit_unreadable' });
+  expect(await rolesIn(host)).toEqual(['1 librarian', '2 visitor']);
+  await host.rewindScopeLocal({ ...ref, bookmark: before.bookmark });
+  expect(await rolesIn(host)).toEqual(['1 librarian', '2 visitor']);
+});
+
 test('a lost scope is restored with the members and roles that the identity directory knows', async () => {
   const before = await loweredSince();
   await before.engine.close();
