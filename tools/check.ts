@@ -14,6 +14,7 @@ const steps: Step[] = [
   { name: 'lint, format and boundaries', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'types', command: types('tsconfig.json') },
   { name: 'types (workerd)', command: types('packages/engine-workerd/tsconfig.json') },
+  { name: 'types (runtime in workerd)', command: types('packages/runtime-workerd/tsconfig.json') },
   { name: 'types (fieldwork on workerd)', command: types('examples/fieldwork/worker/tsconfig.json') },
   { name: 'types (web)', command: types('examples/fieldwork/web/tsconfig.json') },
   { name: 'types (rental, web)', command: types('examples/rental/web/tsconfig.json') },

@@ -5,6 +5,7 @@ export { makeR2Bucket } from './blobs/r2-bucket.ts';
 export { makeS3Bucket, type S3BucketOptions } from './blobs/s3-bucket.ts';
 export { type UnitNamespace, type WorkerdEngineOptions, workerdEngine } from './engine.ts';
 export type { PointInTime } from './tools/history.ts';
+export { makeUnitTools } from './tools/unit-tools.ts';
 export {
   makeUnitObject,
   type UnitHistoryOptions,

@@ -65,6 +65,8 @@ export interface UnitObject extends Rpc.DurableObjectBranded {
 
 /** The object of a definition. */
 export interface WorkingObject {
+  /** The props that the object was made with, as `getDurableObjectClass` of a loaded worker takes them. */
+  readonly props: unknown;
   /** Has `work` called soon, and also when the object dies before. Costs nothing. */
   wake(): void;
 }
@@ -89,7 +91,9 @@ export function makeUnitObject<M extends UnitMethods>(
   return class extends DurableObject implements UnitObject {
     readonly #key = this.ctx.id.name ?? '';
     readonly #definition =
-      typeof definition === 'function' ? definition({ wake: () => this.#alarm?.wake() }) : definition;
+      typeof definition === 'function'
+        ? definition({ props: this.ctx.props, wake: () => this.#alarm?.wake() })
+        : definition;
     readonly #alarm = options.work && makeAlarm(this.ctx.storage, now);
     #unit: RunningUnit | undefined;
     #methods: ToolMethods | undefined;

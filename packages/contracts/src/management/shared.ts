@@ -13,6 +13,13 @@ import { entitlementProjection } from './entitlements.ts';
 /** The header that carries the platform secret (spec 5.6). */
 export const PLATFORM_SECRET_HEADER = 'x-platform-secret';
 
+/**
+ * The scope of a management request beside its fields, for what carries the request to it. The vertical reads the fields
+ * alone.
+ */
+export const MANAGED_TENANT_HEADER = 'x-freehold-tenant';
+export const MANAGED_SCOPE_HEADER = 'x-freehold-scope';
+
 /** The scope of a management call, with its tenant. */
 export const scopeRef = z.object({ tenantId, scopeId });
 export type ScopeRef = z.infer<typeof scopeRef>;

@@ -1,5 +1,7 @@
 /** Asks a vertical something under `/internal/*` and judges the answer (spec 4.4; design: vertical-host). */
 import {
+  MANAGED_SCOPE_HEADER,
+  MANAGED_TENANT_HEADER,
   PLATFORM_SECRET_HEADER,
   PlatformError,
   PROBLEMS,
@@ -129,7 +131,12 @@ export function requestOf<S extends z.ZodType>(
   accept = 'application/json',
 ): Request {
   const url = new URL(`/internal/${path}`, origin);
-  const headers = new Headers({ [PLATFORM_SECRET_HEADER]: vertical.platformSecret, accept });
+  const headers = new Headers({
+    [PLATFORM_SECRET_HEADER]: vertical.platformSecret,
+    [MANAGED_TENANT_HEADER]: scope.tenantId,
+    [MANAGED_SCOPE_HEADER]: scope.scopeId,
+    accept,
+  });
   // A redirect would carry the vertical's secret to wherever it points.
   const options = { headers, redirect: 'manual', signal } as const;
   if (body) {

@@ -1,5 +1,11 @@
 /** One request to a vertical and its answer, over any `fetch`; a watchdog ends it when the vertical is silent. */
-import { type ManagementRoute, PLATFORM_SECRET_HEADER, PlatformError } from '@freehold/contracts';
+import {
+  MANAGED_SCOPE_HEADER,
+  MANAGED_TENANT_HEADER,
+  type ManagementRoute,
+  PLATFORM_SECRET_HEADER,
+  PlatformError,
+} from '@freehold/contracts';
 import type { z } from 'zod';
 import { relay } from '../lib/relay.ts';
 import { makeWatchdog, type SetTimer, type Watchdog } from '../lib/watchdog.ts';
@@ -155,6 +161,11 @@ function requestOf(
   const url = new URL(`${baseUrl.replace(/\/$/, '')}/internal/${path}`);
   const rest = Object.entries(fields).filter(([name, value]) => value !== undefined && !inPath.has(name));
   const headers = new Headers({ [PLATFORM_SECRET_HEADER]: platformSecret, accept: '*/*' });
+  for (const [name, value] of [
+    [MANAGED_TENANT_HEADER, fields.tenantId],
+    [MANAGED_SCOPE_HEADER, fields.scopeId],
+  ] as const)
+    if (typeof value === 'string') headers.set(name, value.toWellFormed());
   // A redirect would carry the platform secret to another address.
   const options = { method: route.method, headers, redirect: 'manual', signal } as const;
   if (route.takes === 'json') {

@@ -1,0 +1,71 @@
+/**
+ * The capabilities of one deployed instance, which its object gets from the runtime. All of them are bound to one tenant and
+ * one scope by the runtime; nothing that a bundle passes chooses another. They travel in the object's props, never in `env`,
+ * which all instances of a bundle share.
+ */
+import type { Mail } from '@freehold/auth';
+import type { Outcome, UnitOptions } from '@freehold/store';
+import type { Node } from '../declaration/env.ts';
+
+/** The header in which the platform says what a request is about. It removes those that a sender wrote. */
+export const CALL_HEADER = 'x-freehold-call';
+
+/** The words of the platform about a request, as JSON in base64url in {@link CALL_HEADER}. */
+export interface HostedCall {
+  readonly tenant: string;
+  readonly scope: string;
+  /** The bundle for an instance that has none yet: the version that serves. Null where none does. */
+  readonly serving: string | null;
+  /** Null for a request of the platform itself: only `/internal/*` is answered then. */
+  readonly node: Node | null;
+  /** The network address of the sender; null when it is unknown. */
+  readonly clientAddress: string | null;
+}
+
+/** Returns the value of {@link CALL_HEADER}. */
+export function encodeCall(call: HostedCall): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(call))));
+}
+
+/** @throws SyntaxError for a value that {@link encodeCall} did not make. */
+export function decodeCall(value: string): HostedCall {
+  const bytes = Uint8Array.from(atob(value), (char) => char.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as HostedCall;
+}
+
+/** One blob of a listing. */
+export interface HostedBlobEntry {
+  readonly digest: string;
+  readonly bytes: number;
+  readonly atMs: number;
+}
+
+/** The platform, for one instance. Members answer as the ports of `AppServices` that they stand for. */
+export interface PlatformCapability {
+  /** A call of the tenant's identity directory. */
+  identity(method: string, input: unknown, options: UnitOptions): Promise<Outcome>;
+  /** A call of the port {@link Vault}: its arguments after the scope. */
+  vault(method: string, input: readonly unknown[]): Promise<Outcome>;
+  /** `PUT /<digest>`, `GET /<digest>` with a range, `DELETE /<digest>`, `GET /` and `DELETE /` of the blob store. */
+  blobs(request: Request): Promise<Response>;
+  mail(mail: Mail): Promise<Outcome>;
+  /** A request to the issuer of the tenant; `issuer` names it where it is the operator's own. */
+  issuer(request: Request, issuer: string | null): Promise<Response>;
+  /** A request to a provider of language models. A header `held:NAME` stands for the operator's secret of that name. */
+  model(request: Request): Promise<Response>;
+  /** Work was enqueued: the runtime calls `work` soon, and after a crash too. */
+  wake(): Promise<void>;
+}
+
+/** The props of an instance's object. */
+export interface InstanceProps {
+  readonly tenant: string;
+  readonly scope: string;
+  readonly platform: PlatformCapability;
+  /** The settings that every instance is bound to, and the builder's secrets. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The secret of `/internal/*`, derived for this vertical; a list while one is replaced. */
+  readonly platformSecret: readonly string[];
+  /** Whether the platform has a place for attachments, and sends mail. */
+  readonly has: { readonly blobs: boolean; readonly mail: boolean };
+}

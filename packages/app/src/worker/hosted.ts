@@ -1,0 +1,251 @@
+/**
+ * An application as the runtime of a platform serves it: one object an instance, which holds the scope's database and runs
+ * the whole application beside it. Everything else comes as a capability that is bound to the instance.
+ */
+import { WorkerEntrypoint } from 'cloudflare:workers';
+import {
+  type Failure,
+  fromFailure,
+  PlatformError,
+  problemDocument,
+  publicError,
+  toFailure,
+} from '@freehold/contracts';
+import { makeUnitObject, makeUnitTools } from '@freehold/engine-workerd';
+import { makeScopeUnit, runDeliveries, type ScopeMethods, type Vault } from '@freehold/kernel';
+import {
+  type BlobStore,
+  type Engine,
+  type EngineTools,
+  type IncidentSink,
+  makeStub,
+  migrationDigest,
+  unknownUnit,
+} from '@freehold/store';
+import type { App } from '../declaration/app.ts';
+import type { AppServices, WebFiles } from '../declaration/env.ts';
+import { makeApp, type RunningApp } from '../make-app.ts';
+import { publicPathsOf } from '../public/public-routes.ts';
+import {
+  CALL_HEADER,
+  decodeCall,
+  type HostedBlobEntry,
+  type HostedCall,
+  type InstanceProps,
+  type PlatformCapability,
+} from './capabilities.ts';
+
+export interface HostedOptions {
+  /** The built pages, which the bundle brings: `webFiles` of `freehold:web-files`. */
+  readonly webFiles?: WebFiles | undefined;
+}
+
+const now = (): number => Date.now();
+const random = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes));
+
+/** One line an incident, which the runtime's tail takes: what broke and where, never what was sent. */
+const onIncident: IncidentSink = (error, where) => {
+  const said = error instanceof Error ? (error.stack ?? error.message) : 'something that is not an error';
+  // biome-ignore lint/suspicious/noConsole: the runtime reads it.
+  console.error(JSON.stringify({ freehold: 'incident', where, error: said }));
+};
+
+/** The largest copy, as text. It passes through part by part; this bounds the database of one instance. */
+const COPY_BYTES_MAX = 16 * 1_024 * 1_024 * 1_024;
+
+/**
+ * Makes what the main module of a bundle exports: `Instance`, the class of an instance's object, and `Declaration`, which
+ * tells the platform what was deployed.
+ */
+export function hostedApp(app: App, { webFiles }: HostedOptions = {}) {
+  const { vertical } = app;
+  const kind = makeScopeUnit(vertical).kind;
+  const UnitObject = makeUnitObject<ScopeMethods>(
+    ({ props }) =>
+      makeScopeUnit(vertical, { onWork: () => void (props as InstanceProps).platform.wake().catch(later) }),
+    { onIncident, copyBytesMax: COPY_BYTES_MAX, now, random },
+  );
+
+  class Instance extends UnitObject {
+    #running: RunningApp | undefined;
+
+    get #props(): InstanceProps {
+      return this.ctx.props as InstanceProps;
+    }
+
+    override async fetch(request: Request): Promise<Response> {
+      try {
+        const { node, clientAddress } = callOf(request);
+        return await this.#app().app.fetch(request, { ...this.#props.settings, node, clientAddress });
+      } catch (error) {
+        const shown = publicError(error);
+        if (shown !== error) onIncident(error, { kind, key: this.#props.scope, method: request.method });
+        return problemDocument(shown);
+      }
+    }
+
+    /** Does the scope's due work. Returns the time of the next, in milliseconds since the epoch, or null. */
+    async work(): Promise<number | null> {
+      const { host } = this.#app();
+      const { scope: scopeId, has } = this.#props;
+      return runDeliveries({
+        vertical,
+        scope: host.scope(scopeId),
+        scopeId,
+        now,
+        onIncident,
+        ...(has.blobs ? { attachments: host.attachments } : {}),
+      });
+    }
+
+    /** Opens the scope's database, which migrates it. Null when it is open; `unknown_unit` where there is none yet. */
+    async open(): Promise<Failure | null> {
+      const outcome = await this.call('identify', {}, {});
+      return outcome.ok ? null : outcome.failure;
+    }
+
+    #app(): RunningApp {
+      this.#running ??= makeApp(app, this.#services());
+      return this.#running;
+    }
+
+    #services(): AppServices {
+      const { platform, scope, platformSecret, has } = this.#props;
+      return {
+        engine: this.#engine(),
+        vault: vaultOver(platform),
+        ...(has.blobs ? { blobs: (scopeId) => blobsOver(platform, scope, scopeId) } : {}),
+        ...(has.mail ? { mailer: { send: async (mail) => void answerOf(await platform.mail(mail)) } } : {}),
+        platformSecret: [...platformSecret],
+        now,
+        random,
+        fetch: (url, init, purpose) => platform.issuer(new Request(url, init), purpose?.issuer ?? null),
+        modelFetch: (url, init) => platform.model(new Request(url, init)),
+        onIncident,
+        ...(webFiles ? { webFiles } : {}),
+      };
+    }
+
+    /** The object's own scope, and the tenant's identity directory. Every other unit is none that this instance knows. */
+    #engine(): Engine & EngineTools {
+      const { platform, scope, tenant } = this.#props;
+      return {
+        capabilities: { name: 'workerd', rewind: false },
+        unit: (definition, key, options = {}) =>
+          makeStub(async (method, input) => {
+            if (definition.kind === kind && key === scope) return this.call(method, input, options);
+            if (definition.kind === 'identity' && key === tenant)
+              return platform.identity(method, input, options);
+            return { ok: false, failure: toFailure(unknownUnit(definition.kind)) };
+          }),
+        tools: (definition, key) =>
+          makeUnitTools(
+            async (tool, input) =>
+              definition.kind === kind && key === scope
+                ? this.tool(tool, input)
+                : { ok: false, failure: toFailure(unknownUnit(definition.kind)) },
+            () => crypto.randomUUID(),
+          ),
+        close: async () => undefined,
+      };
+    }
+  }
+
+  /** Tells what is in the bundle. The platform compares it with what was submitted. */
+  class Declaration extends WorkerEntrypoint {
+    declaration() {
+      const own = makeScopeUnit(vertical).migrations.filter(({ guarded }) => guarded);
+      return {
+        manifest: app.manifest,
+        migrations: own.flatMap(({ name: set, migrations }) =>
+          migrations.map(({ version, name, ...migration }) => ({
+            set,
+            version,
+            name,
+            digest: migrationDigest({ version, name, ...migration }),
+          })),
+        ),
+        publicPaths: publicPathsOf(app.publicSurface),
+      };
+    }
+  }
+
+  return { Instance, Declaration };
+}
+
+function callOf(request: Request): HostedCall {
+  const value = request.headers.get(CALL_HEADER);
+  if (value === null) throw new TypeError('the runtime did not say what this request is about');
+  return decodeCall(value);
+}
+
+/** The alarm of the runtime comes anyway. */
+function later(): void {}
+
+function answerOf(outcome: Awaited<ReturnType<PlatformCapability['vault']>>): unknown {
+  if (outcome.ok) return outcome.value;
+  throw fromFailure(outcome.failure);
+}
+
+/** The platform knows the scope: what is passed for it is left out. */
+function vaultOver(platform: PlatformCapability): Vault {
+  const ask =
+    (method: keyof Vault) =>
+    async (_scope: unknown, ...input: readonly unknown[]): Promise<never> =>
+      answerOf(await platform.vault(method, input)) as never;
+  return {
+    keys: ask('keys'),
+    allot: ask('allot'),
+    bind: ask('bind'),
+    handBack: ask('handBack'),
+    shredded: ask('shredded'),
+    shred: ask('shred'),
+  };
+}
+
+const BLOBS = 'http://blobs.internal/';
+
+function blobsOver(platform: PlatformCapability, own: string, scopeId: string): BlobStore {
+  if (scopeId !== own) throw unknownUnit('scope');
+  const send = async (method: string, path: string, init: RequestInit = {}): Promise<Response | null> => {
+    const response = await platform.blobs(new Request(`${BLOBS}${path}`, { ...init, method }));
+    if (response.ok) return response;
+    if (response.status === 404 && method === 'GET') return null;
+    throw fromFailure((await response.json()) as Failure);
+  };
+  const required = (response: Response | null): Response => {
+    if (response) return response;
+    throw new PlatformError('unavailable', 'The place of attachments did not answer.', {
+      reason: 'blob_store_unreachable',
+    });
+  };
+  return {
+    put: async (body, limits) =>
+      (await required(
+        await send('PUT', `?${new URLSearchParams(limitsOf(limits))}`, { body }),
+      ).json()) as Awaited<ReturnType<BlobStore['put']>>,
+    open: async (digest, range) => {
+      const headers = range ? { range: `bytes=${range.start}-${range.end - 1}` } : {};
+      return (await send('GET', digest, { headers }))?.body ?? null;
+    },
+    delete: async (digest) => void (await send('DELETE', digest)),
+    list: async function* () {
+      for (let after = ''; ; ) {
+        const page = (await required(await send('GET', `?after=${after}`)).json()) as HostedBlobEntry[];
+        yield* page;
+        const last = page.at(-1);
+        if (!last) return;
+        after = last.digest;
+      }
+    },
+    clear: async () => void (await send('DELETE', '')),
+  };
+}
+
+function limitsOf({ bytesMax, bytes, digest }: Parameters<BlobStore['put']>[1]): Record<string, string> {
+  return {
+    bytesMax: String(bytesMax),
+    ...(bytes === undefined ? {} : { bytes: String(bytes) }),
+    ...(digest === undefined ? {} : { digest }),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * The worker in the process of a deployed vertical that is ours: it finds the object of a request's scope, which runs the
+ * bundle, and hands the bundle its capabilities. The platform reaches it over two sockets in a folder of its own: one for the
+ * requests of instances, one for its own orders.
+ */
+import { WorkerEntrypoint } from 'cloudflare:workers';
+import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
+import { loadedFrom } from './bundles.ts';
+import type { HostEnv } from './env.ts';
+import type { Moved, MoveOrder } from './orders.ts';
+
+export { Egress } from './egress.ts';
+export { Platform } from './platform.ts';
+export { Supervisor } from './supervisor.ts';
+export { Tail } from './tail.ts';
+
+/** The platform's own orders. */
+export class Control extends WorkerEntrypoint<HostEnv> {
+  override async fetch(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const scope = searchParams.get('scope') ?? '';
+    const supervisor = () => this.env.SCOPES.getByName(scope);
+    switch (`${request.method} ${pathname}`) {
+      case 'GET /health':
+        return Response.json({ status: 'ok' });
+      case 'POST /check':
+        return Response.json(await this.#declarationOf(searchParams.get('digest') ?? ''));
+      case 'GET /running':
+        return Response.json({ digest: await supervisor().running() });
+      case 'POST /move':
+        return Response.json((await supervisor().move((await request.json()) as MoveOrder)) satisfies Moved);
+      case 'POST /restart':
+        await supervisor().restart();
+        return Response.json({});
+      case 'POST /remove':
+        await supervisor().remove();
+        return Response.json({});
+      default:
+        return new Response(null, { status: 404 });
+    }
+  }
+
+  /** Loaded for this question alone: what `load` returns is freed with the request. */
+  async #declarationOf(digest: string): Promise<unknown> {
+    const worker = this.env.LOADER.load(await loadedFrom(this.env, digest, { outbound: null, tail: null }));
+    const entrypoint = worker.getEntrypoint('Declaration') as unknown as { declaration(): Promise<unknown> };
+    return entrypoint.declaration();
+  }
+}
+
+// biome-ignore lint/style/noDefaultExport: it is what workerd hands requests to.
+export default {
+  async fetch(request: Request, env: HostEnv): Promise<Response> {
+    const header = request.headers.get(CALL_HEADER);
+    if (header === null) return new Response(null, { status: 400 });
+    return env.SCOPES.getByName(decodeCall(header).scope).fetch(request);
+  },
+} satisfies ExportedHandler<HostEnv>;

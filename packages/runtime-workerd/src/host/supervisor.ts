@@ -1,0 +1,287 @@
+/**
+ * One scope of the vertical: which bundle runs, its object, its alarm, and the moment between two bundles. The bundle's class
+ * runs as a facet with a database of its own, so that the supervisor's own records are out of its reach.
+ */
+import { DurableObject } from 'cloudflare:workers';
+import {
+  CALL_HEADER,
+  decodeCall,
+  type HostedCall,
+  type InstanceProps,
+} from '@freehold/app/worker/capabilities';
+import { type Failure, fromFailure, PlatformError, problemDocument, toFailure } from '@freehold/contracts';
+import { loadedFrom } from './bundles.ts';
+import { askPlatform, type HostEnv } from './env.ts';
+import type { Moved, MoveOrder } from './orders.ts';
+
+/** The object that the bundle's class makes. */
+interface InstanceStub {
+  fetch(request: Request): Promise<Response>;
+  work(): Promise<number | null>;
+  open(): Promise<Failure | null>;
+}
+
+/** The settings of an instance, from the platform. */
+type Delivered = Pick<InstanceProps, 'settings' | 'platformSecret' | 'has'>;
+
+interface Started {
+  readonly digest: string;
+  readonly instance: InstanceStub;
+}
+
+const FACET = 'scope';
+/** The name of the running bundle in the supervisor's own storage. */
+const RUNNING = 'running';
+/** Whose scope it is: known before its own database can be asked. */
+const TENANT = 'tenant';
+/**
+ * The distance of the alarm that is set before a request that may enqueue work. Until it rings, a crash loses no due work, and
+ * further requests set none.
+ */
+const AHEAD_MS = 60_000;
+/** The wait after work that failed. */
+const RETRY_MS = 5_000;
+/** The longest wait of a move for the requests that are running, and of new requests for the move. */
+const DRAIN_MS = 10_000;
+
+export class Supervisor extends DurableObject<HostEnv> {
+  #started: Promise<Started> | null = null;
+  /** Requests that the instance has not answered. */
+  #inFlight = 0;
+  #onDrained: (() => void) | null = null;
+  /** Resolves when a bundle runs again; null while requests pass. */
+  #moving: Promise<void> | null = null;
+  /** Until when an alarm is known to be set, in milliseconds since the epoch. */
+  #armedUntilMs = 0;
+  #working: Promise<void> | null = null;
+  #again = false;
+
+  override async fetch(request: Request): Promise<Response> {
+    try {
+      if (this.#moving !== null) await this.#waitForMove();
+      const call = decodeCall(request.headers.get(CALL_HEADER) ?? '');
+      const { instance } = await this.#start(call);
+      if (request.method !== 'GET' && request.method !== 'HEAD') this.#arm();
+      this.#inFlight++;
+      try {
+        return await instance.fetch(request);
+      } finally {
+        this.#inFlight--;
+        if (this.#inFlight === 0) this.#onDrained?.();
+      }
+    } catch (error) {
+      return problemDocument(error instanceof PlatformError ? error : this.#broken(error));
+    }
+  }
+
+  /** The digest of the bundle that runs, or null. */
+  running(): string | null {
+    return this.ctx.storage.kv.get<string>(RUNNING) ?? null;
+  }
+
+  /** Work was enqueued. It is done soon; {@link #arm} made sure that it is done after a crash too. */
+  wake(): void {
+    this.#work();
+  }
+
+  override async alarm(): Promise<void> {
+    this.#armedUntilMs = 0;
+    this.#work();
+    await this.#working;
+  }
+
+  /** Lets the scope run another bundle. One that cannot open the scope leaves the one before in its place. */
+  async move({ digest }: MoveOrder): Promise<Moved> {
+    while (this.#moving !== null) await this.#moving;
+    const from = this.running();
+    if (from === digest) return { from, running: from, failure: null };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#moving = promise;
+    try {
+      await this.#drained();
+      const failure = await this.#openWith(digest);
+      if (failure === null) {
+        this.ctx.storage.kv.put(RUNNING, digest);
+        return { from, running: digest, failure: null };
+      }
+      this.#stop('the bundle before it goes on');
+      return { from, running: from, failure };
+    } finally {
+      this.#moving = null;
+      resolve();
+    }
+  }
+
+  /** Ends the instance, which starts again with its present settings at the next request. */
+  restart(): void {
+    this.#stop('it starts again');
+  }
+
+  /** Forgets the scope, its database included. */
+  async remove(): Promise<void> {
+    this.#stop('it is removed');
+    this.ctx.facets.delete(FACET);
+    await Promise.all([this.ctx.storage.deleteAll(), this.ctx.storage.deleteAlarm()]);
+    this.#armedUntilMs = 0;
+  }
+
+  /** Opens the scope with a bundle, which migrates it. Returns the failure that prevented it. */
+  async #openWith(digest: string): Promise<Failure | null> {
+    this.#stop('another bundle follows');
+    const tenant = this.ctx.storage.kv.get<string>(TENANT);
+    // Without a tenant, no bundle ever ran here: there is nothing to open.
+    if (tenant === undefined) return null;
+    try {
+      const started = this.#run(digest, { tenant, scope: this.ctx.id.name ?? '' });
+      const failure = await (await started).instance.open();
+      if (failure !== null && failure.reason !== 'unknown_unit') return failure;
+      this.#started = started;
+      return null;
+    } catch (error) {
+      return toFailure(this.#broken(error));
+    }
+  }
+
+  async #start({ tenant, scope, serving }: HostedCall): Promise<Started> {
+    if (this.#started !== null) return this.#started;
+    const { kv } = this.ctx.storage;
+    const digest = kv.get<string>(RUNNING) ?? serving;
+    if (digest === null)
+      throw new PlatformError('unavailable', 'No version of this application serves yet.', {
+        reason: 'nothing_deployed',
+      });
+    const owner = kv.get<string>(TENANT);
+    if (owner !== undefined && owner !== tenant)
+      throw new PlatformError('not_found', 'There is no application at this address.');
+    if (kv.get(RUNNING) === undefined) {
+      kv.put(TENANT, tenant);
+      kv.put(RUNNING, digest);
+    }
+    const started = this.#run(digest, { tenant, scope });
+    this.#started = started;
+    started.catch(() => {
+      if (this.#started === started) this.#started = null;
+    });
+    return started;
+  }
+
+  async #run(
+    digest: string,
+    instance: { readonly tenant: string; readonly scope: string },
+  ): Promise<Started> {
+    const delivered = await this.#settings(instance);
+    const { LOADER } = this.env;
+    const { exports } = this.ctx;
+    const worker = LOADER.get(digest, () =>
+      loadedFrom(this.env, digest, {
+        outbound: exports.Egress({ props: { digest } }),
+        tail: exports.Tail({ props: { digest } }),
+      }),
+    );
+    const props: InstanceProps = {
+      ...instance,
+      ...delivered,
+      platform: exports.Platform({ props: instance }),
+    };
+    const facet = this.ctx.facets.get(FACET, () => ({
+      class: worker.getDurableObjectClass('Instance', { props }),
+      id: this.ctx.id,
+    }));
+    return { digest, instance: facet as unknown as InstanceStub };
+  }
+
+  async #settings(instance: { readonly tenant: string; readonly scope: string }): Promise<Delivered> {
+    const response = await askPlatform(this.env, '/settings', instance);
+    const answer = await response.json();
+    if (!response.ok) throw fromFailure(answer as Failure);
+    return answer as Delivered;
+  }
+
+  #stop(why: string): void {
+    this.#started = null;
+    this.ctx.facets.abort(FACET, new Error(why));
+  }
+
+  async #drained(): Promise<void> {
+    if (this.#inFlight === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onDrained = resolve;
+    const timer = setTimeout(resolve, DRAIN_MS);
+    await promise;
+    clearTimeout(timer);
+    this.#onDrained = null;
+  }
+
+  async #waitForMove(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, DRAIN_MS);
+    await Promise.race([this.#moving, promise]);
+    clearTimeout(timer);
+    if (this.#moving !== null)
+      throw new PlatformError(
+        'unavailable',
+        'This is being moved to another version. Try again in a moment.',
+        {
+          reason: 'being_moved',
+          headers: { 'retry-after': '5' },
+        },
+      );
+  }
+
+  /** The answer leaves the object only after the alarm is durable (the output gate). */
+  #arm(): void {
+    const nowMs = Date.now();
+    // Far enough ahead, so that a busy scope sets one a minute.
+    if (this.#armedUntilMs > nowMs) return;
+    this.#armedUntilMs = nowMs + AHEAD_MS;
+    void this.ctx.storage.setAlarm(this.#armedUntilMs);
+  }
+
+  #work(): void {
+    if (this.#working !== null) {
+      this.#again = true;
+      return;
+    }
+    this.#working = this.#rounds().finally(() => {
+      this.#working = null;
+    });
+  }
+
+  async #rounds(): Promise<void> {
+    do {
+      this.#again = false;
+      const nextAtMs = await this.#round();
+      if (nextAtMs === null) continue;
+      if (nextAtMs <= Date.now()) this.#again = true;
+      else if (this.#armedUntilMs === 0 || nextAtMs < this.#armedUntilMs) {
+        this.#armedUntilMs = nextAtMs;
+        await this.ctx.storage.setAlarm(nextAtMs);
+      }
+    } while (this.#again);
+  }
+
+  async #round(): Promise<number | null> {
+    if (this.#moving !== null) await this.#moving;
+    const tenant = this.ctx.storage.kv.get<string>(TENANT);
+    if (tenant === undefined) return null;
+    try {
+      const call = { tenant, scope: this.ctx.id.name ?? '', serving: null, node: null, clientAddress: null };
+      const { instance } = await this.#start(call);
+      return await instance.work();
+    } catch (error) {
+      // biome-ignore lint/suspicious/noConsole: the platform reads the standard error of this process.
+      console.error(JSON.stringify({ freehold: 'work', scope: this.ctx.id.name, error: String(error) }));
+      return Date.now() + RETRY_MS;
+    }
+  }
+
+  /** A facet that was aborted, or that failed, starts anew with the next request. */
+  #broken(error: unknown): PlatformError {
+    this.#started = null;
+    return new PlatformError('unavailable', 'The application did not answer. Try again in a moment.', {
+      reason: 'instance_failed',
+      headers: { 'retry-after': '1' },
+      cause: error,
+    });
+  }
+}

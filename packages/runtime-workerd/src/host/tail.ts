@@ -1,0 +1,52 @@
+/** The logs, exceptions and outcomes of a bundle. */
+import { WorkerEntrypoint } from 'cloudflare:workers';
+import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
+import { note } from './batch.ts';
+import type { HostEnv } from './env.ts';
+
+/** The longest text of one line, in characters. */
+const TEXT_MAX = 4_096;
+/** The most console lines of one event: the rest is counted. */
+const LOGS_MAX = 50;
+
+export class Tail extends WorkerEntrypoint<HostEnv, { readonly digest: string }> {
+  override tail(events: TraceItem[]): void {
+    for (const event of events) this.#take(event);
+  }
+
+  #take({ logs, exceptions, outcome, event }: TraceItem): void {
+    const { digest } = this.ctx.props;
+    const about = { digest, outcome, ...requestOf(event) };
+    for (const { level, message, timestamp } of logs.slice(0, LOGS_MAX))
+      note(this.env, this.ctx, { kind: 'console', ...about, atMs: timestamp, level, text: textOf(message) });
+    if (logs.length > LOGS_MAX)
+      note(this.env, this.ctx, { kind: 'cut', ...about, lines: logs.length - LOGS_MAX });
+    for (const { name, message, stack, timestamp } of exceptions)
+      note(this.env, this.ctx, {
+        kind: 'exception',
+        ...about,
+        atMs: timestamp,
+        name: cut(name),
+        text: cut(message),
+        stack: cut(stack ?? ''),
+      });
+  }
+}
+
+function requestOf(event: TraceItem['event']): Readonly<Record<string, unknown>> {
+  if (event === null || event === undefined || !('request' in event)) return {};
+  const { headers, method } = event.request.getUnredacted?.() ?? event.request;
+  const header = headers[CALL_HEADER];
+  if (header === undefined) return { method };
+  const { tenant, scope } = decodeCall(header);
+  return { tenant, scope, method, requestId: headers['x-request-id'] };
+}
+
+function textOf(message: unknown): string {
+  const parts = Array.isArray(message) ? message : [message];
+  return cut(parts.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join(' '));
+}
+
+function cut(text: string): string {
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
+}

@@ -1,0 +1,13 @@
+/** The runtime of deployed verticals: a workerd process for each. Start with `runtime.ts`. */
+export { type Walls, wallsHere } from './process/command.ts';
+export { PROCESS_LIMITS, type ProcessFault, type ProcessLimits } from './process/vertical-process.ts';
+export {
+  type HostedNode,
+  type RuntimeOptions,
+  type Upload,
+  type UploadedModule,
+  WorkerdRuntime,
+} from './runtime.ts';
+export type { EgressPolicy, InstanceRef, PlatformPorts, VerticalSettings } from './services/ports.ts';
+export type { HostedLine } from './services/telemetry.ts';
+export { bundleUnit, digestOf, type ScriptRow } from './store/bundle-unit.ts';

@@ -1,0 +1,342 @@
+/**
+ * The runtime of a platform on one machine: keeps what is deployed, runs a process for each vertical that is asked for, and
+ * moves requests and orders to it.
+ */
+import { join } from 'node:path';
+import { CALL_HEADER, encodeCall, type HostedCall } from '@freehold/app/worker/capabilities';
+import {
+  canonicalJson,
+  type Failure,
+  MANAGED_SCOPE_HEADER,
+  MANAGED_TENANT_HEADER,
+  PlatformError,
+  type VerticalManifest,
+} from '@freehold/contracts';
+import type { Engine, IncidentSink } from '@freehold/store';
+import type { Moved } from './host/orders.ts';
+import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS, MAIN_MODULE, type StoredBundle } from './lib/bundle.ts';
+import { hostModule } from './process/config.ts';
+import {
+  PROCESS_LIMITS,
+  type ProcessFault,
+  type ProcessLimits,
+  VerticalProcess,
+} from './process/vertical-process.ts';
+import type { PlatformPorts } from './services/ports.ts';
+import { openServices } from './services/serve.ts';
+import {
+  type BundleCalls,
+  bundleUnit,
+  digestOf,
+  type ModuleName,
+  type ScriptRow,
+} from './store/bundle-unit.ts';
+
+/** One file of an upload: its bytes, or its digest where the platform has it already. */
+export interface UploadedModule {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly digest?: string;
+  readonly bytes?: Uint8Array;
+}
+
+/** One migration of a vertical, as it is declared to the platform. */
+interface DeclaredMigration {
+  readonly set: string;
+  readonly version: number;
+  readonly name: string;
+  readonly digest: string;
+}
+
+export interface Upload {
+  readonly vertical: string;
+  readonly version: string;
+  /** The name under which the version is kept. */
+  readonly script: string;
+  readonly manifest: VerticalManifest;
+  readonly migrations: readonly DeclaredMigration[];
+  readonly modules: readonly UploadedModule[];
+}
+
+export interface RuntimeOptions {
+  /** The folder of the processes: `runtime` in the data directory. */
+  readonly folder: string;
+  readonly engine: Pick<Engine, 'unit'>;
+  readonly ports: PlatformPorts;
+  readonly now: () => number;
+  readonly onIncident: IncidentSink;
+  readonly limits?: Partial<ProcessLimits>;
+  /** Receives the end of a process that hung or died. It does not throw. */
+  readonly onFault: (fault: ProcessFault) => void;
+  /** Receives what a process wrote to its standard error. Default: dropped. */
+  readonly onOutput?: (vertical: string, line: string) => void;
+}
+
+/** The declaration of a bundle, as it says itself. */
+interface Declared {
+  readonly manifest: VerticalManifest;
+  readonly migrations: readonly DeclaredMigration[];
+  readonly publicPaths: readonly string[];
+}
+
+/** The instance of a request, as the router knows it. */
+export type HostedNode = NonNullable<HostedCall['node']>;
+
+export class WorkerdRuntime {
+  readonly #options: RuntimeOptions;
+  readonly #processes = new Map<string, VerticalProcess>();
+  /** Slug → what serves; read once, and again after each change. */
+  readonly #serving = new Map<string, Promise<ScriptRow | null>>();
+  #host: Promise<string> | null = null;
+  #checks: VerticalProcess | null = null;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+  }
+
+  /** The digests of these modules that have to be sent: the platform has the others. */
+  missing(vertical: string, digests: readonly string[]): Promise<readonly string[]> {
+    return this.#bundles(vertical).missing({ digests });
+  }
+
+  /**
+   * Keeps a version. What its bundle declares must be what was submitted.
+   * @throws PlatformError `validation_failed`, reason `manifest_differs`, `bundle_broken`, `module_missing` or
+   * `digest_mismatch`.
+   */
+  async upload(upload: Upload, onTaken: (taken: { modules: number; bytes: number }) => void): Promise<void> {
+    const bundles = this.#bundles(upload.vertical);
+    const modules: ModuleName[] = [];
+    let bytes = 0;
+    for (const module of upload.modules) {
+      const digest = module.bytes ? digestOf(module.bytes) : module.digest;
+      if (digest === undefined) throw new TypeError('a module has its bytes or its digest');
+      if (module.bytes) await bundles.putModule({ digest, bytes: module.bytes });
+      bytes += module.bytes?.length ?? 0;
+      modules.push({ name: module.name, mediaType: module.mediaType, digest });
+      onTaken({ modules: modules.length, bytes });
+    }
+    if (!modules.some(({ name }) => name === MAIN_MODULE))
+      throw new PlatformError(
+        'validation_failed',
+        `A deployment has the module ${MAIN_MODULE}. Deploy with the command freehold deploy.`,
+        {
+          reason: 'bundle_broken',
+        },
+      );
+    const { script, version, vertical } = upload;
+    const stored = await bundles.putScript({ script, version, modules, publicPaths: [] });
+    const declared = await this.#check(vertical, stored.bundle);
+    requireSame(upload, declared);
+    await bundles.putScript({ script, version, modules, publicPaths: declared.publicPaths });
+  }
+
+  /** Makes an uploaded version the one that new instances run. */
+  async serve({ vertical, archiveScript }: { vertical: string; archiveScript: string }): Promise<void> {
+    await this.#bundles(vertical).serve({ script: archiveScript });
+    this.#serving.delete(vertical);
+  }
+
+  /** The version that serves; null where nothing was deployed. */
+  serving(vertical: string): Promise<ScriptRow | null> {
+    const known = this.#serving.get(vertical);
+    if (known) return known;
+    const asked = this.#bundles(vertical)
+      .serving({})
+      .catch((error: unknown) => {
+        if (error instanceof PlatformError && error.reason === 'unknown_unit') return null;
+        throw error;
+      });
+    this.#serving.set(vertical, asked);
+    asked.catch(() => this.#serving.delete(vertical));
+    return asked;
+  }
+
+  /** Serves a request of an instance. */
+  async fetch(
+    vertical: string,
+    request: Request,
+    node: HostedNode,
+    clientAddress: string | null,
+  ): Promise<Response> {
+    const { tenant, scope } = node;
+    return this.#send(vertical, request, { tenant, scope, node, clientAddress });
+  }
+
+  /** Serves a request of the management contract: its headers say which scope it is about. */
+  async manage(vertical: string, request: Request): Promise<Response> {
+    const tenant = request.headers.get(MANAGED_TENANT_HEADER);
+    const scope = request.headers.get(MANAGED_SCOPE_HEADER);
+    if (tenant === null || scope === null)
+      throw new PlatformError('not_found', 'A request to a deployed vertical names its scope.');
+    return this.#send(vertical, request, { tenant, scope, node: null, clientAddress: null });
+  }
+
+  /** Moves a scope to a version. Its failure, if any, left it at the version before. */
+  async move(vertical: string, scope: string, script: string): Promise<Moved & { readonly version: string }> {
+    const row = await this.#bundles(vertical).script({ script });
+    if (!row)
+      throw new PlatformError('not_found', 'There is no such version here.', { reason: 'unknown_script' });
+    const moved = (await this.#order(vertical, 'POST', `/move?scope=${encodeURIComponent(scope)}`, {
+      digest: row.bundle,
+    })) as Moved;
+    return { ...moved, version: row.version };
+  }
+
+  /** The version that a scope runs; null before its first request. */
+  async running(vertical: string, scope: string): Promise<string | null> {
+    const { digest } = (await this.#order(
+      vertical,
+      'GET',
+      `/running?scope=${encodeURIComponent(scope)}`,
+    )) as {
+      readonly digest: string | null;
+    };
+    if (digest === null) return null;
+    const scripts = await this.#bundles(vertical).scripts({});
+    return scripts.find(({ bundle }) => bundle === digest)?.version ?? null;
+  }
+
+  /** Lets an instance start again with its present settings. */
+  async restart(vertical: string, scope: string): Promise<void> {
+    await this.#order(vertical, 'POST', `/restart?scope=${encodeURIComponent(scope)}`);
+  }
+
+  /** Removes what the runtime itself keeps about a scope, its database included. */
+  async remove(vertical: string, scope: string): Promise<void> {
+    await this.#order(vertical, 'POST', `/remove?scope=${encodeURIComponent(scope)}`);
+  }
+
+  /** The processes that run, by slug. */
+  processes(): readonly { readonly vertical: string; readonly pid: number | null }[] {
+    return [...this.#processes].flatMap(([vertical, process]) =>
+      process.isUp ? [{ vertical, pid: process.pid }] : [],
+    );
+  }
+
+  /** Ends every process in order. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#processes.values(), this.#checks].map((process) => process?.close()));
+  }
+
+  async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
+    const serving = await this.serving(vertical);
+    if (serving === null)
+      throw new PlatformError('unavailable', 'No version of this application is deployed here.', {
+        reason: 'nothing_deployed',
+      });
+    const headers = new Headers(request.headers);
+    // Nothing that a sender wrote may look like a word of the platform.
+    for (const name of [...headers.keys()]) if (name.startsWith('x-freehold-')) headers.delete(name);
+    headers.set(CALL_HEADER, encodeCall({ ...call, serving: serving.bundle }));
+    return this.#process(vertical).fetch(call.scope, new Request(request, { headers }));
+  }
+
+  async #order(vertical: string, method: string, path: string, body?: unknown): Promise<unknown> {
+    return this.#process(vertical).order(method, path, body);
+  }
+
+  /** Asks a bundle what it declares, in a process that serves nothing: its code may hang. */
+  async #check(vertical: string, digest: string): Promise<Declared> {
+    this.#checks ??= this.#newProcess('checks', { idleMs: 5_000 }, (name) => this.#bundleOf(name));
+    try {
+      const path = `/check?digest=${encodeURIComponent(`${vertical}:${digest}`)}`;
+      return (await this.#checks.order('POST', path)) as Declared;
+    } catch (cause) {
+      throw new PlatformError(
+        'validation_failed',
+        `The bundle cannot be loaded: ${explain(cause)} Run it with freehold dev, and deploy it again.`,
+        { reason: 'bundle_broken', cause },
+      );
+    }
+  }
+
+  async #bundleOf(name: string): Promise<StoredBundle | null> {
+    const [vertical = '', digest = ''] = name.split(':');
+    return this.#bundle(vertical, digest);
+  }
+
+  async #bundle(vertical: string, digest: string): Promise<StoredBundle | null> {
+    const files = await this.#bundles(vertical).bundle({ digest });
+    if (!files) return null;
+    return {
+      mainModule: MAIN_MODULE,
+      compatibilityDate: COMPATIBILITY_DATE,
+      compatibilityFlags: COMPATIBILITY_FLAGS,
+      modules: Object.fromEntries(
+        files
+          // A source map is for people.
+          .filter(({ name }) => !name.endsWith('.map'))
+          .map(({ name, mediaType, bytes }) => [
+            name,
+            mediaType.startsWith('application/javascript')
+              ? { js: Buffer.from(bytes).toString('utf8') }
+              : { data: Buffer.from(bytes).toString('base64') },
+          ]),
+      ),
+    };
+  }
+
+  #process(vertical: string): VerticalProcess {
+    const known = this.#processes.get(vertical);
+    if (known) return known;
+    const process = this.#newProcess(vertical, {}, (digest) => this.#bundle(vertical, digest));
+    this.#processes.set(vertical, process);
+    return process;
+  }
+
+  #newProcess(
+    vertical: string,
+    limits: Partial<ProcessLimits>,
+    bundle: (digest: string) => Promise<StoredBundle | null>,
+  ): VerticalProcess {
+    const { folder, ports, now, onIncident, onFault, onOutput } = this.#options;
+    return new VerticalProcess({
+      vertical,
+      folder: join(folder, vertical),
+      host: () => {
+        this.#host ??= hostModule();
+        return this.#host;
+      },
+      openServices: (socket) => openServices(socket, { vertical, ports, bundle, onIncident }),
+      limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },
+      now,
+      onFault,
+      onOutput: (line) => onOutput?.(vertical, line),
+    });
+  }
+
+  #bundles(vertical: string): BundleCalls {
+    return this.#options.engine.unit(bundleUnit, vertical, { create: true });
+  }
+}
+
+/** @throws PlatformError `validation_failed`, reason `manifest_differs`. */
+function requireSame({ manifest, migrations }: Upload, declared: Declared): void {
+  const parts: readonly [string, unknown, unknown][] = [
+    ...Object.keys({ ...manifest, ...declared.manifest }).map((key): [string, unknown, unknown] => [
+      `manifest.${key}`,
+      manifest[key as keyof VerticalManifest],
+      declared.manifest[key as keyof VerticalManifest],
+    ]),
+    ['migrations', migrations, declared.migrations],
+  ];
+  const different = parts.filter(
+    ([, submitted, found]) => canonicalJson(submitted ?? null) !== canonicalJson(found ?? null),
+  );
+  if (different.length === 0) return;
+  throw new PlatformError(
+    'validation_failed',
+    `The bundle is not what was submitted beside it: ${different.map(([name]) => name).join(', ')}.`,
+    {
+      reason: 'manifest_differs',
+      errors: different.map(([path]) => ({ path, message: 'differs from the bundle' })),
+    },
+  );
+}
+
+function explain(cause: unknown): string {
+  const { cause: inner } = cause as { readonly cause?: unknown };
+  const said = inner instanceof Error ? inner.message : (cause as Failure).code;
+  return `${said}.`.slice(0, 500);
+}

@@ -1,0 +1,51 @@
+/** The ports of the platform behind the capabilities of deployed verticals. */
+import type { IdentityDirectoryUnit, Mailer } from '@freehold/auth';
+import type { Vault } from '@freehold/kernel';
+import type { BlobStore, Engine } from '@freehold/store';
+import type { HostedLine } from './telemetry.ts';
+
+/** An instance, as the directory knows it. */
+export interface InstanceRef {
+  readonly tenant: string;
+  readonly scope: string;
+}
+
+/** The settings of a vertical's instances. */
+export interface VerticalSettings {
+  /** Strings that every instance is bound to, and the builder's own secrets. None that belongs to the operator alone. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The secret of `/internal/*`, derived for this vertical; the first is used, all are taken. */
+  readonly platformSecret: readonly string[];
+}
+
+export interface EgressPolicy {
+  readonly mode: 'observe' | 'declared-only';
+  /** Declared host names; `*.example.com` covers every name below it. */
+  readonly hosts: readonly string[];
+}
+
+export interface PlatformPorts {
+  /** Whose scope it is, and of which vertical; null for one that is not there. */
+  readonly ownerOf: (scope: string) => Promise<{ readonly tenant: string; readonly vertical: string } | null>;
+  readonly settingsOf: (vertical: string) => Promise<VerticalSettings>;
+  readonly engine: Pick<Engine, 'unit'>;
+  readonly identity: IdentityDirectoryUnit;
+  readonly vault: Vault;
+  /** Null: nothing can be attached. */
+  readonly blobs: ((scope: string) => BlobStore) | null;
+  /** Null: no mail is sent. */
+  readonly mailer: Mailer | null;
+  /** Reaches issuers, which tenants choose: it refuses private addresses. */
+  readonly issuerFetch: (
+    url: string,
+    init: RequestInit,
+    purpose?: { readonly issuer: string },
+  ) => Promise<Response>;
+  /** Reaches the operator's providers of language models. A `held:NAME` in a header was replaced by then. */
+  readonly modelFetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** The operator's secret of a name, for a request to this address; null where it may not go there. */
+  readonly modelSecret: (name: string, url: URL) => string | null;
+  readonly egressPolicy: (vertical: string) => Promise<EgressPolicy>;
+  /** Takes the lines of a process. It does not throw. */
+  readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
+}

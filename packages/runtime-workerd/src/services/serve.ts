@@ -1,0 +1,292 @@
+/**
+ * The platform as a vertical's process reaches it: HTTP over a socket of that vertical alone, so that the socket says which
+ * vertical asks. Every call names an instance, and the directory says whether it is one of this vertical and tenant.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { ReadableStream as NodeStream } from 'node:stream/web';
+import type { Mail } from '@freehold/auth';
+import { PlatformError, type ScopeId, type TenantId, toFailure } from '@freehold/contracts';
+import { type BlobEntry, failureOf, type IncidentSink, type Outcome, unknownUnit } from '@freehold/store';
+import { z } from 'zod';
+import type { StoredBundle } from '../lib/bundle.ts';
+import { requireOwnCall, withOwnSecrets } from './identity-calls.ts';
+import type { InstanceRef, PlatformPorts } from './ports.ts';
+import { BATCH_BYTES_MAX, parseLines } from './telemetry.ts';
+
+/** The most bytes of a call in JSON. */
+const CALL_BYTES_MAX = 4 * 1_024 * 1_024;
+/** The number of blobs on one page of a listing. */
+const BLOBS_PAGE = 1_000;
+
+export interface ServicesOptions {
+  readonly vertical: string;
+  readonly ports: PlatformPorts;
+  /** Null for one that is not there. @throws Error for one that is damaged. */
+  readonly bundle: (digest: string) => Promise<StoredBundle | null>;
+  readonly onIncident: IncidentSink;
+}
+
+interface Asked extends InstanceRef {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+}
+
+type Route = (asked: Asked, options: ServicesOptions) => Promise<void>;
+
+const unitCall = z.object({
+  method: z.string().max(100),
+  input: z.unknown().optional(),
+  create: z.boolean().optional(),
+});
+const vaultCall = z.object({
+  method: z.enum(['keys', 'allot', 'bind', 'handBack', 'shredded', 'shred']),
+  input: z.array(z.unknown()).max(4),
+});
+const mail = z.object({
+  to: z.string().max(320),
+  subject: z.string().max(1_000),
+  text: z.string().max(200_000),
+  html: z.string().max(500_000).optional(),
+});
+const blobLimits = z.object({
+  bytesMax: z.coerce.number().int().min(0),
+  bytes: z.coerce.number().int().min(0).optional(),
+  digest: z.string().optional(),
+});
+
+/** The calls of an instance. The owner of the scope was checked. */
+const ROUTES: Readonly<Record<string, Route>> = {
+  'GET /settings': async ({ response }, { vertical, ports }) => {
+    const { settings, platformSecret } = await ports.settingsOf(vertical);
+    sendJson(response, 200, {
+      settings,
+      platformSecret,
+      has: { blobs: ports.blobs !== null, mail: ports.mailer !== null },
+    });
+  },
+  'POST /identity': async (
+    { request, response, tenant, scope },
+    { vertical, ports: { engine, identity } },
+  ) => {
+    const { method, input, create = false } = unitCall.parse(await readJson(request));
+    const outcome = await outcomeOf(async () => {
+      requireOwnCall(method, input, { tenant, scope });
+      const directory = engine.unit(identity, tenant, { create }) as unknown as Readonly<
+        Record<string, (input: unknown) => Promise<unknown>>
+      >;
+      const call = directory[method];
+      if (!call) throw unknownUnit('identity');
+      return withOwnSecrets(method, await call(input), { tenant, scope, vertical });
+    });
+    sendJson(response, 200, outcome);
+  },
+  'POST /vault': async ({ request, response, tenant, scope }, { ports: { vault } }) => {
+    const { method, input } = vaultCall.parse(await readJson(request));
+    const ref = { tenantId: tenant as TenantId, scopeId: scope as ScopeId };
+    const call = vault[method] as (...given: readonly unknown[]) => Promise<unknown>;
+    sendJson(response, 200, await outcomeOf(() => call.call(vault, ref, ...input)));
+  },
+  'POST /mail': async ({ request, response }, { ports: { mailer } }) => {
+    const given = mail.parse(await readJson(request));
+    const outcome = await outcomeOf(async () => {
+      if (!mailer)
+        throw new PlatformError('unsupported', 'This platform sends no mail.', { reason: 'no_mail' });
+      await mailer.send(given as Mail);
+      return null;
+    });
+    sendJson(response, 200, outcome);
+  },
+};
+
+/** Opens the server of a vertical. Close it with `server.close()`. */
+export function openServices(socket: string, options: ServicesOptions): Promise<Server> {
+  const server = createServer((request, response) => {
+    answer(request, response, options).catch((error: unknown) => {
+      const failure = failureOf(error);
+      if (failure.code === 'internal')
+        options.onIncident(error, {
+          kind: 'runtime',
+          key: options.vertical,
+          method: `services ${request.method} ${request.url?.split('?')[0]}`,
+        });
+      if (response.headersSent) response.destroy();
+      else sendJson(response, statusOf(error), failure);
+    });
+  });
+  // An upload of an attachment may take as long as its sender needs.
+  server.requestTimeout = 0;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socket, () => resolve(server));
+  });
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ServicesOptions,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://platform.internal');
+  const named = `${request.method} ${url.pathname}`;
+  if (named.startsWith('GET /bundles/')) return sendBundle(url, response, options);
+  if (named === 'GET /egress-policy')
+    return sendJson(response, 200, await options.ports.egressPolicy(options.vertical));
+  if (named === 'POST /telemetry') {
+    options.ports.onLines(options.vertical, parseLines(await readText(request, BATCH_BYTES_MAX)));
+    return sendJson(response, 200, {});
+  }
+  const asked = { request, response, url, ...(await ownerOf(request, options)) };
+  if (url.pathname.startsWith('/blobs/')) return answerBlobs(asked, options);
+  if (url.pathname === '/issuer' || url.pathname === '/model') return relay(asked, options);
+  const route = Object.hasOwn(ROUTES, named) ? ROUTES[named] : undefined;
+  if (!route) throw new PlatformError('not_found', 'There is no such capability.');
+  await route(asked, options);
+}
+
+/** @throws PlatformError `forbidden` unless the scope is one of this vertical and tenant. */
+async function ownerOf(request: IncomingMessage, { vertical, ports }: ServicesOptions): Promise<InstanceRef> {
+  const { 'x-freehold-tenant': tenant, 'x-freehold-scope': scope } = request.headers;
+  const owner = typeof scope === 'string' ? await ports.ownerOf(scope) : null;
+  if (typeof scope === 'string' && owner && owner.tenant === tenant && owner.vertical === vertical)
+    return { tenant: owner.tenant, scope };
+  throw new PlatformError('forbidden', 'This is no instance of this application.', {
+    reason: 'capability_refused',
+  });
+}
+
+async function sendBundle(url: URL, response: ServerResponse, { bundle }: ServicesOptions): Promise<void> {
+  const found = await bundle(decodeURIComponent(url.pathname.slice('/bundles/'.length)));
+  if (!found) throw new PlatformError('not_found', 'There is no such bundle.');
+  sendJson(response, 200, found);
+}
+
+async function answerBlobs(
+  { request, response, url, scope }: Asked,
+  { ports }: ServicesOptions,
+): Promise<void> {
+  if (!ports.blobs)
+    throw new PlatformError('unsupported', 'Nothing can be attached here.', { reason: 'no_blob_store' });
+  const store = ports.blobs(scope);
+  const digest = url.pathname.slice('/blobs/'.length);
+  switch (request.method) {
+    case 'PUT': {
+      const { bytesMax, ...limits } = blobLimits.parse(Object.fromEntries(url.searchParams));
+      const body = Readable.toWeb(request) as unknown as ReadableStream<Uint8Array>;
+      return sendJson(response, 200, await store.put(body, { bytesMax, ...limits }));
+    }
+    case 'GET': {
+      if (digest === '')
+        return sendJson(response, 200, await pageOf(store.list(), url.searchParams.get('after')));
+      const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
+      const body = await store.open(
+        digest,
+        range ? { start: Number(range[1]), end: Number(range[2]) + 1 } : undefined,
+      );
+      if (!body) throw new PlatformError('not_found', 'There are no such bytes.');
+      response.writeHead(200, { 'content-type': 'application/octet-stream' });
+      return pipe(body, response);
+    }
+    case 'DELETE':
+      await (digest === '' ? store.clear() : store.delete(digest));
+      return sendJson(response, 200, {});
+    default:
+      throw new PlatformError('method_not_allowed', 'The store of attachments has no such method.');
+  }
+}
+
+/** In the order of their digests, so that the next page follows the last digest of this one. */
+async function pageOf(list: AsyncIterable<BlobEntry>, after: string | null): Promise<readonly BlobEntry[]> {
+  const entries: BlobEntry[] = [];
+  for await (const entry of list) if (entry.digest > (after ?? '')) entries.push(entry);
+  return entries.sort((one, other) => (one.digest < other.digest ? -1 : 1)).slice(0, BLOBS_PAGE);
+}
+
+/** Headers between two hops, and those of this socket. */
+const NOT_RELAYED =
+  /^(?:connection|keep-alive|transfer-encoding|host|content-length|upgrade|te|x-freehold-.*)$/;
+
+/** Sends a request to an issuer or to a provider of models, under the platform's own guard. */
+async function relay({ request, response, url }: Asked, { ports }: ServicesOptions): Promise<void> {
+  const target = new URL(String(request.headers['x-freehold-target']));
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (NOT_RELAYED.test(name) || value === undefined) continue;
+    headers.set(name, url.pathname === '/model' ? withSecret(String(value), target, ports) : String(value));
+  }
+  const body = request.method === 'GET' || request.method === 'HEAD' ? null : await readBytes(request);
+  const init: RequestInit = { method: request.method ?? 'GET', headers, body, redirect: 'manual' };
+  const issuer = request.headers['x-freehold-issuer'];
+  const answered =
+    url.pathname === '/model'
+      ? await ports.modelFetch(target.href, init)
+      : await ports.issuerFetch(target.href, init, typeof issuer === 'string' ? { issuer } : undefined);
+  const relayed = [...answered.headers].filter(
+    ([name]) => !NOT_RELAYED.test(name) && name !== 'content-encoding',
+  );
+  response.writeHead(answered.status, relayed.flat());
+  if (answered.body) await pipe(answered.body, response);
+  else response.end();
+}
+
+/** The secrets of models stay here: a bundle knows their names alone. */
+function withSecret(value: string, target: URL, { modelSecret }: PlatformPorts): string {
+  return value.replace(/\bheld:([A-Z0-9_]+)/, (_, name: string) => {
+    const secret = modelSecret(name, target);
+    if (secret !== null) return secret;
+    throw new PlatformError('forbidden', `The operator's ${name} is not for this address.`, {
+      reason: 'capability_refused',
+    });
+  });
+}
+
+async function pipe(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
+  const source = Readable.fromWeb(body as unknown as NodeStream);
+  await new Promise<void>((resolve, reject) => {
+    source.once('error', reject);
+    response.once('error', reject);
+    response.once('close', resolve);
+    source.pipe(response);
+  });
+}
+
+async function outcomeOf(work: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    return { ok: true, value: (await work()) ?? null };
+  } catch (error) {
+    if (error instanceof PlatformError) return { ok: false, failure: toFailure(error) };
+    throw error;
+  }
+}
+
+async function readBytes(request: IncomingMessage, max = CALL_BYTES_MAX): Promise<Buffer<ArrayBuffer>> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > max)
+      throw new PlatformError('payload_too_large', `A call of the platform has at most ${max} bytes.`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+async function readText(request: IncomingMessage, max: number): Promise<string> {
+  return (await readBytes(request, max)).toString('utf8');
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  return JSON.parse(await readText(request, CALL_BYTES_MAX));
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  const body = Buffer.from(JSON.stringify(value));
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
+  response.end(body);
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof PlatformError) return error.status;
+  return error instanceof z.ZodError || error instanceof SyntaxError ? 400 : 500;
+}

@@ -1,0 +1,54 @@
+/** The lines that a process sends: from our host worker, but about a bundle that may be hostile. */
+import { z } from 'zod';
+
+/** The most bytes of one batch. */
+export const BATCH_BYTES_MAX = 16 * 1_024 * 1_024;
+
+const about = {
+  digest: z.string().max(128),
+  atMs: z.number(),
+  tenant: z.string().max(64).optional(),
+  scope: z.string().max(64).optional(),
+  method: z.string().max(16).optional(),
+  requestId: z.string().max(128).optional(),
+};
+
+const hostedLine = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('console'), ...about, level: z.string().max(16), text: z.string().max(5_000) }),
+  z.object({
+    kind: z.literal('exception'),
+    ...about,
+    name: z.string().max(5_000),
+    text: z.string().max(5_000),
+    stack: z.string().max(5_000),
+  }),
+  z.object({
+    kind: z.literal('egress'),
+    digest: about.digest,
+    atMs: about.atMs,
+    host: z.string().max(300),
+    status: z.int().nullable(),
+    refused: z.boolean().optional(),
+    durationMs: z.number().min(0),
+    bytesOut: z.number().min(0),
+  }),
+  z.object({ kind: z.literal('cut'), digest: about.digest, lines: z.int().min(0) }),
+  z.object({ kind: z.literal('dropped'), lines: z.int().min(0) }),
+]);
+
+export type HostedLine = z.infer<typeof hostedLine>;
+
+/** Reads a batch, a JSON value a line. A line that is none counts as dropped. */
+export function parseLines(text: string): readonly HostedLine[] {
+  let damaged = 0;
+  const lines = text.split('\n').flatMap((line) => {
+    if (line === '') return [];
+    try {
+      return [hostedLine.parse(JSON.parse(line))];
+    } catch {
+      damaged++;
+      return [];
+    }
+  });
+  return damaged === 0 ? lines : [...lines, { kind: 'dropped', lines: damaged }];
+}
