@@ -1,9 +1,11 @@
 /** One process, wired: the engine, the directory, the control plane, the router, the verticals and the development issuer. */
 
+import { PlatformError } from '@freehold/contracts';
 import type { Degradation } from '@freehold/control-plane';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { DIRECTORY_KEY, directoryUnit, type VerticalGateway } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
+import { type DeployedVerticals, openDeployed } from './applications/deployed.ts';
 import { makeHome } from './applications/home.ts';
 import {
   type Demo,
@@ -125,7 +127,16 @@ async function wire(
   const workSignal = new WorkSignal();
   const idleScopes = new IdleScopes({ engine: storage.engine, now: world.now });
   const verticals = await openApplications({ settings, core, addresses, idleScopes, workSignal });
-  const gateway = makeGateway(verticals);
+  // The directory asks the verticals, and they ask the directory whose scope calls.
+  let registry: Directory['hostAdmin'] | null = null;
+  const deployed = await openDeployedVerticals({
+    settings,
+    core,
+    addresses,
+    directory: () => requireOpen(registry),
+  });
+  cleanup.add(() => deployed.runtime.close());
+  const gateway = makeGateway(verticals, deployed);
   const issuer = await openIssuer(settings, storage.secrets, cleanup);
   const directory = openDirectory({
     settings,
@@ -134,12 +145,14 @@ async function wire(
     providers,
     gateway,
     verticals,
+    deployed,
     isReady,
     degraded,
     issuerClient: issuer.client,
     onRequest: requestLog?.onRequest,
   });
   const { hostAdmin } = directory;
+  registry = hostAdmin;
   cleanup.add(() => hostAdmin.stopLongWork());
   await registerVerticals(hostAdmin, verticals);
   const operator = await openOperator({
@@ -176,6 +189,7 @@ async function wire(
     addresses,
     directory,
     verticals,
+    deployed,
     isReady,
     degraded,
     requestLog,
@@ -270,6 +284,41 @@ function unreadableDemo(error: unknown): { readonly warning: string } {
   return { warning: 'The demo is not served: a database of it cannot be read. The line above names it.' };
 }
 
+function requireOpen<T>(value: T | null): T {
+  if (value === null) throw new PlatformError('unavailable', 'The platform is starting.');
+  return value;
+}
+
+/** The verticals that were deployed: each runs in a process of its own, once it is asked for. */
+function openDeployedVerticals({
+  settings,
+  core,
+  addresses,
+  directory,
+}: {
+  readonly settings: Settings;
+  readonly core: Core;
+  readonly addresses: OwnAddresses;
+  readonly directory: () => Directory['hostAdmin'];
+}): Promise<DeployedVerticals> {
+  const { world, feeds, storage, mail, ownIssuer, platformSecrets } = core;
+  return openDeployed({
+    dataDirectory: settings.dataDirectory,
+    storage,
+    mailer: mail.mailer,
+    platformSecrets,
+    bindings: () => ({
+      ...bindingsOf(settings.signIn, ownIssuer),
+      CONTROL_PLANE_URL: addresses.apiOrigin(),
+    }),
+    models: settings.models,
+    issuerFetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
+    directory,
+    now: world.now,
+    onIncident: feeds.onIncident,
+  });
+}
+
 /** The verticals of this process, over an engine that notices the calls of scopes. */
 async function openApplications({
   settings,
@@ -312,6 +361,7 @@ function openRouter({
   addresses,
   directory,
   verticals,
+  deployed,
   isReady,
   degraded,
   requestLog,
@@ -322,6 +372,7 @@ function openRouter({
   readonly addresses: OwnAddresses;
   readonly directory: Directory;
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
+  readonly deployed: DeployedVerticals;
   readonly isReady: () => Promise<boolean>;
   readonly degraded: () => readonly Degradation[];
   /** Null: requests leave no line. */
@@ -348,7 +399,7 @@ function openRouter({
     homeHostnames,
     application: (slug) => {
       const vertical = verticals.get(slug);
-      if (!vertical) return null;
+      if (!vertical) return deployed.application(slug);
       const { fetch, publicPaths } = vertical;
       return { fetch, publicPaths, bindings: vertical.bindings() };
     },

@@ -9,6 +9,7 @@ import {
   type Failure,
   MANAGED_SCOPE_HEADER,
   MANAGED_TENANT_HEADER,
+  PLATFORM_SECRET_HEADER,
   PlatformError,
   type VerticalManifest,
 } from '@freehold/contracts';
@@ -85,8 +86,8 @@ export type HostedNode = NonNullable<HostedCall['node']>;
 export class WorkerdRuntime {
   readonly #options: RuntimeOptions;
   readonly #processes = new Map<string, VerticalProcess>();
-  /** Slug → what serves; read once, and again after each change. */
-  readonly #serving = new Map<string, Promise<ScriptRow | null>>();
+  /** Slug → the version that serves. */
+  readonly #serving = new Map<string, ScriptRow>();
   #host: Promise<string> | null = null;
   #checks: VerticalProcess | null = null;
 
@@ -131,25 +132,22 @@ export class WorkerdRuntime {
     await bundles.putScript({ script, version, modules, publicPaths: declared.publicPaths });
   }
 
-  /** Makes an uploaded version the one that new instances run. */
-  async serve({ vertical, archiveScript }: { vertical: string; archiveScript: string }): Promise<void> {
-    await this.#bundles(vertical).serve({ script: archiveScript });
-    this.#serving.delete(vertical);
+  /** Reads what serves of these verticals. Call it once, before the first request. */
+  async open(verticals: readonly string[]): Promise<void> {
+    for (const vertical of verticals) {
+      const row = await this.#bundles(vertical).serving({});
+      if (row) this.#serving.set(vertical, row);
+    }
   }
 
-  /** The version that serves; null where nothing was deployed. */
-  serving(vertical: string): Promise<ScriptRow | null> {
-    const known = this.#serving.get(vertical);
-    if (known) return known;
-    const asked = this.#bundles(vertical)
-      .serving({})
-      .catch((error: unknown) => {
-        if (error instanceof PlatformError && error.reason === 'unknown_unit') return null;
-        throw error;
-      });
-    this.#serving.set(vertical, asked);
-    asked.catch(() => this.#serving.delete(vertical));
-    return asked;
+  /** Makes an uploaded version the one that new instances run. */
+  async serve({ vertical, archiveScript }: { vertical: string; archiveScript: string }): Promise<void> {
+    this.#serving.set(vertical, await this.#bundles(vertical).serve({ script: archiveScript }));
+  }
+
+  /** The version that serves of a vertical; null where none is deployed. */
+  serving(vertical: string): ScriptRow | null {
+    return this.#serving.get(vertical) ?? null;
   }
 
   /** Serves a request of an instance. */
@@ -163,13 +161,17 @@ export class WorkerdRuntime {
     return this.#send(vertical, request, { tenant, scope, node, clientAddress });
   }
 
-  /** Serves a request of the management contract: its headers say which scope it is about. */
+  /** Serves a request of the management contract, with the vertical's secret. Its headers name the scope. */
   async manage(vertical: string, request: Request): Promise<Response> {
     const tenant = request.headers.get(MANAGED_TENANT_HEADER);
     const scope = request.headers.get(MANAGED_SCOPE_HEADER);
     if (tenant === null || scope === null)
       throw new PlatformError('not_found', 'A request to a deployed vertical names its scope.');
-    return this.#send(vertical, request, { tenant, scope, node: null, clientAddress: null });
+    const { platformSecret } = await this.#options.ports.settingsOf(vertical);
+    const headers = new Headers(request.headers);
+    headers.set(PLATFORM_SECRET_HEADER, platformSecret[0] ?? '');
+    const shown = new Request(request, { headers });
+    return this.#send(vertical, shown, { tenant, scope, node: null, clientAddress: null });
   }
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */
@@ -220,7 +222,7 @@ export class WorkerdRuntime {
   }
 
   async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
-    const serving = await this.serving(vertical);
+    const serving = this.serving(vertical);
     if (serving === null)
       throw new PlatformError('unavailable', 'No version of this application is deployed here.', {
         reason: 'nothing_deployed',

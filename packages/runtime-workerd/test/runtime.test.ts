@@ -49,7 +49,7 @@ beforeAll(async () => {
     onIncident,
     onFault: (fault) => void faults.push(fault),
     ports: {
-      ownerOf: async (scope) => (scope === SCOPE ? { tenant: TENANT, vertical: 'rental' } : null),
+      verticalOf: async ({ tenant, scope }) => (scope === SCOPE && tenant === TENANT ? 'rental' : null),
       settingsOf: async () => ({ settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] }),
       engine,
       identity: makeIdentityDirectory(),

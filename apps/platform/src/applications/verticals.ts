@@ -11,6 +11,7 @@ import { fieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import type { Application } from '../network/router.ts';
 import type { SignInMode } from '../settings/settings.ts';
+import type { DeployedVerticals } from './deployed.ts';
 
 /** A vertical in this process: its worker, and its scopes. */
 export interface CoLocatedVertical {
@@ -63,8 +64,10 @@ async function openVertical(
   return { manifest, host, units, platformSecret, bindings, fetch: running.app.fetch, publicPaths };
 }
 
+/** The way to each vertical: in this process, or in the process of one that was deployed. */
 export function makeGateway(
   verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'fetch' | 'bindings' | 'host' | 'platformSecret'>>,
+  deployed: Pick<DeployedVerticals, 'bound'> = { bound: () => null },
 ): VerticalGateway {
   return {
     bound: (slug) => {
@@ -75,7 +78,7 @@ export function makeGateway(
             fetch: async (request) =>
               vertical.fetch(request, { ...vertical.bindings(), node: null, clientAddress: null }),
           }
-        : null;
+        : deployed.bound(slug);
     },
     // The contract has no route for these: snapshots, and the erasure of a person.
     local: (slug) => verticals.get(slug)?.host ?? null,

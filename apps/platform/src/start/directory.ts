@@ -9,6 +9,7 @@ import {
   type VerticalGateway,
 } from '@freehold/directory';
 import { openChannels, platformName, sendTest } from '../alerts/channels.ts';
+import type { DeployedVerticals } from '../applications/deployed.ts';
 import { staffOptions } from '../applications/staff.ts';
 import {
   type CoLocatedVertical,
@@ -42,6 +43,7 @@ export interface DirectoryOptions {
   readonly gateway: VerticalGateway;
   /** By slug. */
   readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
+  readonly deployed: DeployedVerticals;
   readonly isReady: () => Promise<boolean>;
   readonly degraded: () => readonly Degradation[];
   /** The client that the issuer knows this platform by; staff sign in there. */
@@ -79,7 +81,7 @@ export function openDirectory(options: DirectoryOptions): Directory {
 }
 
 function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
-  const { settings, core, addresses, providers, gateway, verticals } = options;
+  const { settings, core, addresses, providers, gateway, verticals, deployed } = options;
   const { apiHostnames, homeHostnames, domain, originOf } = addresses;
   const { world, feeds, storage, versions } = core;
   const guarded = makeGuardedFetch({
@@ -97,12 +99,15 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     reservedHostnames: [...apiHostnames, ...homeHostnames],
     baseDomains: [domain],
     newScopeSettings: (vertical) =>
-      verticals.has(vertical) ? newScopeSettingsOf(settings.signIn, options.issuerClient) : {},
+      verticals.has(vertical) || deployed.has(vertical)
+        ? newScopeSettingsOf(settings.signIn, options.issuerClient)
+        : {},
     hostnames: {
       resolver: makeNodeResolver(settings.dnsServers ? { servers: settings.dnsServers } : {}),
       fetch: makeGuardedFetch({ ownIssuer: null, allowed: settings.allowedIssuers }),
     },
     backups: openBackups(settings),
+    runtime: deployed.runtime,
     destroyTenantKeys: makeTenantErasure({
       engine: storage.engine,
       vaultUnit: storage.vaultUnit,

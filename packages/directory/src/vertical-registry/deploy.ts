@@ -9,7 +9,12 @@ import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import { aboutOf } from '../access/reach.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { type Deployment, deployment, versionParts } from '../declarations/vertical-records.ts';
+import {
+  type DeclaredMigration,
+  type Deployment,
+  deployment,
+  versionParts,
+} from '../declarations/vertical-records.ts';
 import {
   acknowledgeMigrations,
   DEPLOY_FORM_BYTES_MAX,
@@ -209,6 +214,7 @@ export interface VerticalRuntime {
       readonly version: string;
       readonly script: string;
       readonly manifest: VerticalManifest;
+      readonly migrations: readonly DeclaredMigration[];
       readonly modules: readonly RuntimeModule[];
     },
     onTaken: (taken: TakenModules) => void,
@@ -261,7 +267,7 @@ export function makeDeployEffects({
       requireRuntime(runtime);
     },
     run: async (_deps, call, prepared, report = () => undefined) => {
-      const { manifest, modules: sent } = bodyOf(call);
+      const { manifest, migrations, modules: sent } = bodyOf(call);
       const { id, vertical, version, script } = prepared;
       const modules = sent.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) }));
       const present = requireRuntime(runtime);
@@ -274,7 +280,7 @@ export function makeDeployEffects({
       const onTaken = (taken: TakenModules): void => {
         if (isUploading) say('uploading', taken);
       };
-      await ask(present.upload({ vertical, version, script, manifest, modules }, onTaken), true);
+      await ask(present.upload({ vertical, version, script, manifest, migrations, modules }, onTaken), true);
       isUploading = false;
       say('uploaded', total);
       // The upload is done by now: a refusal no longer proves that nothing happened.

@@ -9,6 +9,7 @@ import { type HostDestination, loadRoute, loadRoutes, type StoredRoute } from '.
 import { defineFeature } from '../lib/feature.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { provisionScope } from '../scopes/operations.ts';
+import { loadScope } from '../scopes/store.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
 import { planPromotion, promoteVersion, readChannels } from './channels.ts';
 import { deployVersion } from './deploy.ts';
@@ -104,6 +105,10 @@ const registryMethods = (context: UnitContext) => ({
   /** The version on prod; null where the registry knows none. */
   servingVersion: (vertical: string): string | null => servingVersionOf(context.db, vertical),
 
+  /** The vertical of a tenant's scope; null for one that is not there, or is another tenant's. */
+  verticalOfScope: (ref: { readonly tenant: string; readonly scope: string }): string | null =>
+    loadScope(context.db, ref)?.vertical ?? null,
+
   registerBuiltIn: (builtIn: BuiltIn): RegisteredBuiltIn => registerBuiltIn(context, builtIn),
 });
 
@@ -142,5 +147,6 @@ export const verticalRegistryFeature = /* @__PURE__ */ defineFeature({
     'versionedRoute',
     'versionedRoutes',
     'servingVersion',
+    'verticalOfScope',
   ],
 });

@@ -24,6 +24,8 @@ export interface RegistryIntake {
    * @throws PlatformError `conflict`, reason `slug_taken`, when the slug belongs to a tenant.
    */
   registerBuiltIn(builtIn: BuiltIn): Promise<{ readonly version: string; readonly changed: boolean }>;
+  /** The vertical of a tenant's scope; null for one that is not there, or is another tenant's. */
+  verticalOfScope(ref: { readonly tenant: string; readonly scope: string }): Promise<string | null>;
 }
 
 interface RegistryDeps extends EgressDeps {
@@ -88,6 +90,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     },
     servingVersion: async (vertical) => (await directory.servingVersion(vertical)) ?? unregistered(vertical),
     intake: {
+      verticalOfScope: (ref) => directory.verticalOfScope(ref),
       registerBuiltIn: async (builtIn) => {
         const { head, version, changed } = await directory.registerBuiltIn(builtIn);
         if (head) await deps.publish(head);

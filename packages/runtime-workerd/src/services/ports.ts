@@ -25,8 +25,8 @@ export interface EgressPolicy {
 }
 
 export interface PlatformPorts {
-  /** Whose scope it is, and of which vertical; null for one that is not there. */
-  readonly ownerOf: (scope: string) => Promise<{ readonly tenant: string; readonly vertical: string } | null>;
+  /** The vertical of a tenant's scope; null for one that is not there, or is another tenant's. */
+  readonly verticalOf: (ref: InstanceRef) => Promise<string | null>;
   readonly settingsOf: (vertical: string) => Promise<VerticalSettings>;
   readonly engine: Pick<Engine, 'unit'>;
   readonly identity: IdentityDirectoryUnit;

@@ -148,9 +148,10 @@ async function answer(
 /** @throws PlatformError `forbidden` unless the scope is one of this vertical and tenant. */
 async function ownerOf(request: IncomingMessage, { vertical, ports }: ServicesOptions): Promise<InstanceRef> {
   const { 'x-freehold-tenant': tenant, 'x-freehold-scope': scope } = request.headers;
-  const owner = typeof scope === 'string' ? await ports.ownerOf(scope) : null;
-  if (typeof scope === 'string' && owner && owner.tenant === tenant && owner.vertical === vertical)
-    return { tenant: owner.tenant, scope };
+  if (typeof tenant === 'string' && typeof scope === 'string') {
+    const ref = { tenant, scope };
+    if ((await ports.verticalOf(ref)) === vertical) return ref;
+  }
   throw new PlatformError('forbidden', 'This is no instance of this application.', {
     reason: 'capability_refused',
   });

@@ -1,0 +1,129 @@
+/** The verticals that were deployed to this platform: their runtime, and the ports that it gives them. */
+import { join } from 'node:path';
+import { makeIdentityDirectory } from '@freehold/auth';
+import { verticalSecret } from '@freehold/contracts/http';
+import type { BoundVertical, RegistryIntake } from '@freehold/directory';
+import { unitsIn } from '@freehold/engine-node';
+import { bundleUnit, type EgressPolicy, type HostedLine, WorkerdRuntime } from '@freehold/runtime-workerd';
+import type { IncidentSink } from '@freehold/store';
+import { OperatorNotice } from '../feeds/feeds.ts';
+import type { Fetch } from '../network/guarded-fetch.ts';
+import type { Application } from '../network/router.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Mail } from './mail.ts';
+
+export interface DeployedOptions {
+  readonly dataDirectory: string;
+  readonly storage: Pick<Storage, 'engine' | 'vault' | 'keyring' | 'blobs'>;
+  readonly mailer: Mail['mailer'];
+  /** The platform's own secrets: each vertical's is derived from them. */
+  readonly platformSecrets: readonly string[];
+  /** The settings that every instance is bound to, without those of language models. */
+  readonly bindings: () => Readonly<Record<string, string>>;
+  /** The variables about language models, by name: a deployed vertical learns the names of the keys alone. */
+  readonly models: Readonly<Record<string, string>>;
+  readonly issuerFetch: Fetch;
+  readonly directory: () => Pick<RegistryIntake, 'verticalOfScope'>;
+  readonly egressPolicy?: (vertical: string) => Promise<EgressPolicy>;
+  readonly onLines?: (vertical: string, lines: readonly HostedLine[]) => void;
+  readonly now: () => number;
+  readonly onIncident: IncidentSink;
+}
+
+export interface DeployedVerticals {
+  readonly runtime: WorkerdRuntime;
+  /** Whether a version of the vertical serves. */
+  has(slug: string): boolean;
+  /** The management of a vertical, for the gateway; null for one that was not deployed. */
+  bound(slug: string): BoundVertical | null;
+  /** The application of a vertical, for the router; null for one that was not deployed. */
+  application(slug: string): Application | null;
+}
+
+/** Opens the runtime. No process runs before one of its verticals is asked for. */
+export async function openDeployed(options: DeployedOptions): Promise<DeployedVerticals> {
+  const { dataDirectory, storage, models, now, onIncident } = options;
+  const { engine, vault, blobs, keyring } = storage;
+  const runtime = new WorkerdRuntime({
+    folder: join(dataDirectory, 'runtime'),
+    engine,
+    now,
+    onIncident,
+    onFault: ({ vertical, reason, detail, scopes }) =>
+      onIncident(new OperatorNotice(faultText(vertical, detail, scopes)), {
+        kind: 'runtime',
+        key: vertical,
+        method: reason,
+      }),
+    ports: {
+      verticalOf: (ref) => options.directory().verticalOfScope(ref),
+      settingsOf: async (vertical) => ({
+        settings: { ...options.bindings(), ...withoutKeys(models) },
+        platformSecret: await Promise.all(
+          options.platformSecrets.map((secret) => verticalSecret(secret, vertical)),
+        ),
+      }),
+      engine,
+      identity: makeIdentityDirectory({ sealing: keyring }),
+      vault,
+      blobs,
+      mailer: options.mailer ?? null,
+      issuerFetch: options.issuerFetch,
+      modelFetch: (url, init) => fetch(url, init),
+      modelSecret: (name, url) => secretFor(models, name, url),
+      egressPolicy: options.egressPolicy ?? (async () => ({ mode: 'observe', hosts: [] })),
+      onLines: options.onLines ?? (() => undefined),
+    },
+  });
+  const slugs = unitsIn(dataDirectory).filter(({ kind }) => kind === bundleUnit.kind);
+  await runtime.open(slugs.map(({ key }) => key));
+  return {
+    runtime,
+    has: (slug) => runtime.serving(slug) !== null,
+    // The runtime shows the vertical its secret: it is of no use to the caller.
+    bound: (slug) =>
+      runtime.serving(slug) && { platformSecret: '', fetch: (request) => runtime.manage(slug, request) },
+    application: (slug) => {
+      const serving = runtime.serving(slug);
+      return (
+        serving && {
+          fetch: (request, { node, clientAddress }) => {
+            if (node === null) throw new TypeError('a request of a visitor has a node');
+            return runtime.fetch(slug, request, node, clientAddress);
+          },
+          bindings: {},
+          publicPaths: serving.publicPaths,
+        }
+      );
+    },
+  };
+}
+
+function faultText(vertical: string, detail: string, scopes: readonly string[]): string {
+  const running = scopes.length === 0 ? 'No request was running.' : `Running then: ${scopes.join(', ')}.`;
+  return `The process of the vertical ${vertical} failed. ${detail} ${running}`;
+}
+
+const IS_KEY = /_API_KEY$/;
+
+/** Each key of a provider becomes its name: the platform puts the key in when it passes a request on. */
+function withoutKeys(models: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(models).map(([name, value]) => [name, IS_KEY.test(name) ? `held:${name}` : value]),
+  );
+}
+
+/** The addresses of providers, where the operator set none. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  FREEHOLD_MODEL_OPENAI: 'https://api.openai.com',
+  FREEHOLD_MODEL_ANTHROPIC: 'https://api.anthropic.com',
+  FREEHOLD_MODEL_GOOGLE: 'https://generativelanguage.googleapis.com',
+};
+
+/** A key goes to its own provider alone. */
+function secretFor(models: Readonly<Record<string, string>>, name: string, url: URL): string | null {
+  if (!IS_KEY.test(name)) return null;
+  const provider = name.replace(IS_KEY, '');
+  const base = models[`${provider}_BASE_URL`] ?? PROVIDERS[provider];
+  return base !== undefined && new URL(base).origin === url.origin ? (models[name] ?? null) : null;
+}
