@@ -3,6 +3,7 @@ import { adminCommands } from './admin/admin-commands.ts';
 import { ADMIN_NOUNS } from './admin/nouns.ts';
 import { clientCommand } from './client/command.ts';
 import { completionCommand } from './completion/scripts.ts';
+import { deployProjectCommand } from './deploy/deploy-command.ts';
 import { devCommand } from './dev/dev-command.ts';
 import type { CommandTable } from './lib/command-line.ts';
 import { loginCommand } from './login/login-command.ts';
@@ -16,6 +17,7 @@ export const commands: CommandTable = {
   commands: [
     newCommand,
     devCommand,
+    deployProjectCommand,
     clientCommand,
     loginCommand,
     logoutCommand,

@@ -364,6 +364,6 @@ describe('C-33: the client', () => {
     });
     const stored = app.runtime.uploaded.get('app--1.0.0') ?? [];
     expect(stored).toHaveLength(MODULES_MAX);
-    expect(stored.every(({ bytes }) => Buffer.from(bytes).equals(content))).toBe(true);
+    expect(stored.every(({ bytes }) => Buffer.from(bytes ?? []).equals(content))).toBe(true);
   }, 60_000);
 });

@@ -113,7 +113,7 @@ import {
 import { modelUsageList } from './usage/make-usage.ts';
 import { metersList } from './usage/operations.ts';
 import { channelsList, channelsPromote } from './vertical-registry/channels.ts';
-import { verticalsDeploy } from './vertical-registry/deploy.ts';
+import { verticalsDeploy, verticalsModules } from './vertical-registry/deploy.ts';
 import { verticalsEgress } from './vertical-registry/egress.ts';
 import { installBlockDelete, installBlockGet, installBlockPut } from './vertical-registry/install-blocks.ts';
 import { listingsGet, listingsPut, publishRequest } from './vertical-registry/listing.ts';
@@ -253,6 +253,7 @@ export const adminOperations = {
   'channels.list': channelsList,
   'channels.promote': channelsPromote,
   'verticals.deploy': verticalsDeploy,
+  'verticals.modules': verticalsModules,
   'verticals.instances': verticalsInstances,
   'listings.get': listingsGet,
   'listings.put': listingsPut,

@@ -127,6 +127,7 @@ function makeParts(world: World, options: HostAdminOptions) {
   const registry = makeRegistry({
     ...world,
     egress: options.egress,
+    runtime: options.runtime,
     takeSnapshot: (call) => runEffect(snapshotEffect, call),
     rerouted: world.reroute,
   });

@@ -1,4 +1,5 @@
 /** A runtime that keeps what it is given in memory, takes it file by file, and says so. */
+import { createHash } from 'node:crypto';
 import type { RuntimeModule, VerticalRuntime } from '../src/index.ts';
 
 export interface MemoryRuntime extends VerticalRuntime {
@@ -16,12 +17,14 @@ export function makeMemoryRuntime(): MemoryRuntime {
   const runtime: MemoryRuntime = {
     uploaded,
     serving,
+    modules: async () =>
+      [...uploaded.values()].flatMap((files) => files.flatMap(({ bytes }) => (bytes ? [sha256(bytes)] : []))),
     before: async () => undefined,
     upload: async ({ script, modules }, onTaken) => {
       let bytes = 0;
       for (const [index, module] of modules.entries()) {
         await runtime.before(module.name);
-        bytes += module.bytes.length;
+        bytes += module.bytes?.length ?? 0;
         onTaken({ modules: index + 1, bytes });
       }
       uploaded.set(script, modules);
@@ -34,3 +37,5 @@ export function makeMemoryRuntime(): MemoryRuntime {
   };
   return runtime;
 }
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

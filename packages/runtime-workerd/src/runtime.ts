@@ -95,9 +95,9 @@ export class WorkerdRuntime {
     this.#options = options;
   }
 
-  /** The digests of these modules that have to be sent: the platform has the others. */
-  missing(vertical: string, digests: readonly string[]): Promise<readonly string[]> {
-    return this.#bundles(vertical).missing({ digests });
+  /** The SHA-256 of each file that is here of a vertical: it need not be sent again. */
+  modules(vertical: string): Promise<readonly string[]> {
+    return this.#bundles(vertical).modules({});
   }
 
   /**

@@ -119,8 +119,9 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}) {
         platformSecret: [...platformSecret],
         now,
         random,
-        fetch: (url, init, purpose) => platform.issuer(new Request(url, init), purpose?.issuer ?? null),
-        modelFetch: (url, init) => platform.model(new Request(url, init)),
+        fetch: (url, init, purpose) =>
+          untilAborted(url, init, (request) => platform.issuer(request, purpose?.issuer ?? null)),
+        modelFetch: (url, init) => untilAborted(url, init, (request) => platform.model(request)),
         onIncident,
         ...(webFiles ? { webFiles } : {}),
       };
@@ -185,6 +186,25 @@ function later(): void {}
 function answerOf(outcome: Awaited<ReturnType<PlatformCapability['vault']>>): unknown {
   if (outcome.ok) return outcome.value;
   throw fromFailure(outcome.failure);
+}
+
+/** A signal does not cross to the platform: the answer is given up here, and ends there by its own deadline. */
+async function untilAborted(
+  url: RequestInfo | URL,
+  { signal, ...init }: RequestInit = {},
+  send: (request: Request) => Promise<Response>,
+): Promise<Response> {
+  signal?.throwIfAborted();
+  const answered = send(new Request(url, init));
+  if (!signal) return answered;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([answered, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 /** The platform knows the scope: what is passed for it is left out. */

@@ -1,7 +1,7 @@
 /** The registry of verticals, their versions, and the one that serves (spec 3.4, 4.3; control-plane-routes, "Verticals"). */
 import { lineOfText, slug } from '@freehold/contracts';
 import { z } from 'zod';
-import { versionId, versionNumber } from './vertical-records.ts';
+import { bundleDigest, versionId, versionNumber } from './vertical-records.ts';
 
 export const tag = 'Verticals';
 
@@ -26,17 +26,26 @@ export const DEPLOY_FORM_BYTES_MAX = 16 * 1024 * 1024;
 /** No file is larger than the form that it comes in. */
 const MODULE_CHARS_MAX = 4 * Math.ceil(DEPLOY_FORM_BYTES_MAX / 3);
 
-/** One file of a deployment. */
-export const deployModule = z.strictObject({
+const moduleName = {
   name: z
     .string()
     .max(200)
     .regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/, 'must be a relative path'),
   mediaType: z.string().min(1).max(100).describe('application/javascript+module'),
+};
+
+/** One file of a deployment. */
+export const deployModule = z.strictObject({
+  ...moduleName,
   base64: z.base64().max(MODULE_CHARS_MAX),
 });
 
 export type DeployModule = z.infer<typeof deployModule>;
+
+/** One file of a deployment that the runtime has already. */
+export const knownModule = z.strictObject({ ...moduleName, digest: bundleDigest });
+
+export type KnownModule = z.infer<typeof knownModule>;
 
 const counted = z.object({ done: z.int().min(0), total: z.int().min(0) });
 

@@ -10,6 +10,7 @@ import type { AdminCall } from '../access/actors.ts';
 import { aboutOf } from '../access/reach.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
+  bundleDigest,
   type DeclaredMigration,
   type Deployment,
   deployment,
@@ -22,6 +23,8 @@ import {
   type DeployStep,
   deployModule,
   deployStep,
+  type KnownModule,
+  knownModule,
   params,
   tag,
 } from '../declarations/verticals.ts';
@@ -50,6 +53,36 @@ export const MODULES_MAX = 500;
 
 type DeployCall = CallOf<typeof verticalsDeploy>;
 
+export const verticalsModules = adminOperation({
+  name: 'verticals.modules',
+  summary: 'List the files that the runtime has of a vertical',
+  description:
+    'By the SHA-256 of their bytes, of all its versions. A deployment names such a file in known instead of sending it.',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/modules',
+  input: { params },
+  output: z.object({ items: z.array(bundleDigest) }).meta({ id: 'VerticalModules' }),
+  builder: 'own-tenant',
+  pushToken: 'deploy',
+  problems: ['unsupported', 'runtime_fault'],
+});
+
+/** @throws PlatformError `not_found`; `unsupported` (501), reason `no_runtime`; `runtime_fault` (502). */
+export async function readModules(
+  { directory, runtime, incident }: DeployDeps,
+  call: AdminCall,
+): Promise<z.output<typeof verticalsModules.output>> {
+  await directory.registryVertical({ call: aboutOf(call) });
+  try {
+    return { items: [...(await requireRuntime(runtime).modules(String(call.params.slug)))] };
+  } catch (cause) {
+    if (cause instanceof PlatformError) throw cause;
+    incident('runtime')(cause);
+    throw undecided(cause);
+  }
+}
+
 /** The work of the runtime. */
 interface PreparedDeployment extends Serving {
   /** Whether this call registered the version, and must take it back when the runtime refuses. */
@@ -69,7 +102,12 @@ export const verticalsDeploy = adminOperation({
     params,
     body: z.strictObject({
       ...versionParts,
-      modules: z.array(deployModule).min(1).max(MODULES_MAX),
+      modules: z.array(deployModule).max(MODULES_MAX),
+      known: z
+        .array(knownModule)
+        .max(MODULES_MAX)
+        .default([])
+        .describe('Files that the runtime has already, by the SHA-256 of their bytes: see verticals.modules'),
       admit: z.boolean().default(false),
       promote: z.boolean().default(false),
       acknowledgeMigrations,
@@ -97,7 +135,8 @@ export const deployVersion = /* @__PURE__ */ delegated<
     const { manifest, migrations, egress } = body;
     const content: VersionContent = { manifest, migrations, egress };
     // The digest covers the files; the declarations are compared separately.
-    const name = { version: manifest.version, digest: digestOf(body.modules) };
+    requireFiles(body);
+    const name = { version: manifest.version, digest: digestOf(body.modules, body.known) };
     requireFitting(vertical, manifest, name.version);
     const found = findSame(context, vertical, name, content);
     const version = found ?? addVersion(context, vertical, name, content);
@@ -144,12 +183,34 @@ export const deployVersion = /* @__PURE__ */ delegated<
   },
 });
 
-/** SHA-256 over the names, media types and contents of the files, independent of their order. */
-export function digestOf(modules: readonly DeployModule[]): string {
-  const files = modules
-    .map(({ name, mediaType, base64 }) => ({ name, mediaType, base64 }))
-    .sort((left, right) => (left.name < right.name ? -1 : 1));
+/** SHA-256 over the names, media types and digests of the files, independent of their order and of which were sent. */
+export function digestOf(sent: readonly DeployModule[], known: readonly KnownModule[] = []): string {
+  const files = [
+    ...sent.map(({ name, mediaType, base64 }) => ({ name, mediaType, digest: sha256Of(bytesOf(base64)) })),
+    ...known,
+  ].sort((left, right) => (left.name < right.name ? -1 : 1));
   return createHash('sha256').update(canonicalJson(files)).digest('hex');
+}
+
+function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** @throws PlatformError `validation_failed` for none, for too many, and for two of one name. */
+function requireFiles({ modules, known }: Pick<DeployCall['body'], 'modules' | 'known'>): void {
+  const names = [...modules, ...known].map(({ name }) => name);
+  const message =
+    names.length === 0
+      ? 'must have a file'
+      : names.length > MODULES_MAX
+        ? `must have at most ${MODULES_MAX} files`
+        : new Set(names).size < names.length
+          ? 'must not name a file twice'
+          : null;
+  if (message === null) return;
+  throw new PlatformError('validation_failed', `modules: ${message}.`, {
+    errors: [{ path: 'modules', message }],
+  });
 }
 
 /** The version after this call has admitted it. @throws PlatformError where it may not. */
@@ -186,12 +247,11 @@ function answer(
   return { value: { version: versionOfRow(row, vertical), changes, promoted: vertical.serving === row.id } };
 }
 
-/** One file of a version. */
-export interface RuntimeModule {
-  readonly name: string;
-  readonly mediaType: string;
-  readonly bytes: Uint8Array;
-}
+/** One file of a version: its bytes, or their SHA-256 where the runtime has them. */
+export type RuntimeModule = { readonly name: string; readonly mediaType: string } & (
+  | { readonly bytes: Uint8Array; readonly digest?: never }
+  | { readonly digest: string; readonly bytes?: never }
+);
 
 /** The part of an upload that a runtime has taken so far. */
 export interface TakenModules {
@@ -204,6 +264,8 @@ export interface TakenModules {
  * same result. A `PlatformError` says that nothing was done; any other error leaves that open.
  */
 export interface VerticalRuntime {
+  /** The SHA-256 of each file that it has of a vertical. */
+  modules(vertical: string): Promise<readonly string[]>;
   /**
    * Stores a version under its archive script.
    * @param onTaken reports the progress, as often as the runtime likes. It does not throw.
@@ -228,7 +290,7 @@ export interface VerticalRuntime {
   }): Promise<void>;
 }
 
-interface DeployDeps {
+export interface DeployDeps {
   readonly directory: UnitStub<RegistryMethods>;
   readonly runtime: VerticalRuntime | undefined;
   /** Reports an unexpected error of the named method. */
@@ -267,11 +329,11 @@ export function makeDeployEffects({
       requireRuntime(runtime);
     },
     run: async (_deps, call, prepared, report = () => undefined) => {
-      const { manifest, migrations, modules: sent } = bodyOf(call);
+      const { manifest, migrations, modules: sent, known } = bodyOf(call);
       const { id, vertical, version, script } = prepared;
-      const modules = sent.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) }));
+      const modules = [...sent.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) })), ...known];
       const present = requireRuntime(runtime);
-      const total = totalOf(sent);
+      const total = totalOf(sent, known);
       const say = (step: DeployStep['step'], taken: TakenModules): void =>
         report(stepOf(step, { id, version, taken, total }));
       say('registered', NOTHING);
@@ -288,11 +350,11 @@ export function makeDeployEffects({
       return { facts: { id } };
     },
     finalize: ({ call, value, report }) => {
-      const { admit, promote: promotes, modules } = bodyOf(call);
+      const { admit, promote: promotes, modules, known } = bodyOf(call);
       const {
         version: { id, version },
       } = value as Deployment;
-      const total = totalOf(modules);
+      const total = totalOf(modules, known);
       const say = (step: DeployStep['step']): void =>
         report(stepOf(step, { id, version, taken: total, total }));
       if (admit) say('admitted');
@@ -309,13 +371,14 @@ function bodyOf(call: AdminCall): CallOf<typeof verticalsDeploy>['body'] {
   return (call as unknown as CallOf<typeof verticalsDeploy>).body;
 }
 
-function totalOf(modules: readonly DeployModule[]): TakenModules {
+/** Only what was sent has bytes to take. */
+function totalOf(modules: readonly DeployModule[], known: readonly KnownModule[]): TakenModules {
   // Four characters are three bytes, less one for each character of padding (RFC 4648, section 4).
   const bytes = modules.reduce(
     (sum, { base64 }) => sum + (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0),
     0,
   );
-  return { modules: modules.length, bytes };
+  return { modules: modules.length + known.length, bytes };
 }
 
 function stepOf(

@@ -10,6 +10,7 @@ import { found, type Performers } from '../lib/performers.ts';
 import type { VerticalGateway } from '../verticals/gateway.ts';
 import { isKnownVertical } from '../verticals/reach.ts';
 import type { BuiltIn } from './built-in.ts';
+import { type DeployDeps, readModules } from './deploy.ts';
 import { type EgressDeps, readEgress } from './egress.ts';
 import type { RegistryMethods } from './feature.ts';
 import { slugTaken } from './operations.ts';
@@ -28,7 +29,7 @@ export interface RegistryIntake {
   verticalOfScope(ref: { readonly tenant: string; readonly scope: string }): Promise<string | null>;
 }
 
-interface RegistryDeps extends EgressDeps {
+interface RegistryDeps extends EgressDeps, Pick<DeployDeps, 'runtime'> {
   readonly directory: UnitStub<RegistryMethods & { change(input: ChangeInput): ChangeOutcome }>;
   readonly gateway: VerticalGateway;
   /** The version of a vertical that the registry does not know. */
@@ -76,6 +77,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
   return {
     performers: {
       'verticals.create': create,
+      'verticals.modules': async (call) => found(await readModules(deps, call)),
       'verticals.egress': async (call) => found(await readEgress(deps, call)),
       'scope-version.set': bindScope,
     },

@@ -24,8 +24,8 @@ export interface ScriptRow {
 }
 
 type BundleMethods = {
-  /** The digests of these that are not here. */
-  missing(input: { readonly digests: readonly string[] }): string[];
+  /** The digests of all that are here. */
+  modules(input: Record<never, never>): string[];
   /** Keeps one module. @throws PlatformError `validation_failed` where its bytes are not those of the digest. */
   putModule(input: { readonly digest: string; readonly bytes: Uint8Array }): null;
   /** Makes a bundle of modules that are here, and names it. The same script again replaces what it names. */
@@ -75,10 +75,10 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       ],
     },
   ],
-  queries: ['missing', 'script', 'scripts', 'bundle', 'serving'],
+  queries: ['modules', 'script', 'scripts', 'bundle', 'serving'],
   open: ({ db }) => ({
-    missing: ({ digests }) =>
-      digests.filter((digest) => !db.get('SELECT 1 AS found FROM modules WHERE digest = ?', digest)),
+    modules: () =>
+      db.all<{ digest: string }>('SELECT digest FROM modules ORDER BY digest').map(({ digest }) => digest),
     putModule: ({ digest, bytes }) => {
       if (digestOf(bytes) !== digest)
         throw new PlatformError('validation_failed', 'A file of the upload is not what its digest says.', {

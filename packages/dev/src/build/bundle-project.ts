@@ -1,0 +1,68 @@
+/** The deployment of a builder's folder: its declaration, and the files of its bundle. */
+import { join } from 'node:path';
+import { type BundledModule, bundleApp, isBuildFailure } from '@freehold/app/worker/bundle';
+import type { VerticalManifest } from '@freehold/contracts';
+import { makeScopeUnit } from '@freehold/kernel';
+import { migrationDigest } from '@freehold/store';
+import { DevError } from '../lib/dev-error.ts';
+import { readProject, requireOneCopy } from '../project/project.ts';
+import { clearBundles, openBundler } from './bundle.ts';
+import { appSource, makeInProcessLoader } from './loader.ts';
+
+/** One migration of a vertical, as it is declared to the platform. */
+export interface DeclaredMigration {
+  readonly set: string;
+  readonly version: number;
+  readonly name: string;
+  readonly digest: string;
+}
+
+export interface ProjectBundle {
+  readonly manifest: VerticalManifest;
+  readonly migrations: readonly DeclaredMigration[];
+  readonly modules: readonly BundledModule[];
+}
+
+/**
+ * Bundles the application in a folder for deployment.
+ * @throws DevError for a folder without an application, and for one whose source cannot be bundled or loaded.
+ */
+export async function bundleProject(folder: string): Promise<ProjectBundle> {
+  const project = readProject(folder);
+  requireOneCopy(project);
+  const bundler = await openBundler(project, appSource(project));
+  try {
+    const { app, readWebFiles } = await makeInProcessLoader(project).load(await bundler.bundle());
+    const webFiles = typeof app.web === 'string' ? readWebFiles(join(project.root, app.web)) : undefined;
+    if (typeof app.web === 'string' && !webFiles)
+      throw new DevError(
+        'validation_failed',
+        `The pages in ${app.web} are not built: run the command that builds them (npm run build), and deploy again.`,
+      );
+    const own = makeScopeUnit(app.vertical).migrations.filter(({ guarded }) => guarded);
+    return {
+      manifest: app.manifest,
+      migrations: own.flatMap(({ name: set, migrations }) =>
+        migrations.map((each) => ({
+          set,
+          version: each.version,
+          name: each.name,
+          digest: migrationDigest(each),
+        })),
+      ),
+      modules: await bundleApp({ root: project.root, entry: project.entry, webFiles }),
+    };
+  } catch (error) {
+    throw inOneSentence(error);
+  } finally {
+    await bundler.close();
+    clearBundles(project);
+  }
+}
+
+function inOneSentence(error: unknown): unknown {
+  if (!isBuildFailure(error)) return error;
+  const [first] = error.errors;
+  const at = first?.location ? `${first.location.file}:${first.location.line}: ` : '';
+  return new DevError('validation_failed', `${at}${first?.text ?? error.message}`, { cause: error });
+}
