@@ -4,6 +4,7 @@ import { ADMIN_NOUNS } from './admin/nouns.ts';
 import { clientCommand } from './client/command.ts';
 import { completionCommand } from './completion/scripts.ts';
 import { deployProjectCommand } from './deploy/deploy-command.ts';
+import { rollbackCommand } from './deploy/rollback-command.ts';
 import { devCommand } from './dev/dev-command.ts';
 import type { CommandTable } from './lib/command-line.ts';
 import { loginCommand } from './login/login-command.ts';
@@ -18,6 +19,7 @@ export const commands: CommandTable = {
     newCommand,
     devCommand,
     deployProjectCommand,
+    rollbackCommand,
     clientCommand,
     loginCommand,
     logoutCommand,

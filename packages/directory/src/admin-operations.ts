@@ -34,7 +34,7 @@ import type { AdminOperation } from './declarations/admin-operation.ts';
 import { directoryRestore } from './directory-restore/operations.ts';
 import { entitlementsDelete, entitlementsList, entitlementsPut } from './entitlements/operations.ts';
 import { subjectsShred } from './erasure/operations.ts';
-import { fleetMigrate, fleetMigrations } from './fleet/operations.ts';
+import { fleetMigrate, fleetMigrations, verticalsMove } from './fleet/operations.ts';
 import { hostnamesBind, hostnamesDelete, hostnamesList, hostnamesSetStatus } from './hostnames/operations.ts';
 import { hostnamesVerify } from './hostnames/verify.ts';
 import { identitiesAdd, identitiesList, identitiesRemove } from './identities/operations.ts';
@@ -254,6 +254,7 @@ export const adminOperations = {
   'channels.promote': channelsPromote,
   'verticals.deploy': verticalsDeploy,
   'verticals.modules': verticalsModules,
+  'verticals.move': verticalsMove,
   'verticals.instances': verticalsInstances,
   'listings.get': listingsGet,
   'listings.put': listingsPut,

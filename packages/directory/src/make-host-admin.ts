@@ -134,7 +134,7 @@ function makeParts(world: World, options: HostAdminOptions) {
   const { servingVersion } = registry;
   const long = new LongWork({
     ...world,
-    deps: { ...world, servingVersion },
+    deps: { ...world, servingVersion, runtime: options.runtime },
     effects: {
       'scopes.restore': projections.reprojectAfter(restoreEffect),
       'scopes.reap': makeReapScopeEffect(disconnect),
@@ -147,6 +147,7 @@ function makeParts(world: World, options: HostAdminOptions) {
       'directory-backups.create': directoryBackupEffect,
       'directory.restore': restoreDirectoryEffect,
       'fleet-migrations.run': migrateFleetEffect,
+      'verticals.move': migrateFleetEffect,
     },
     onRerouted: world.reroute,
   });

@@ -1,5 +1,6 @@
 /** A runtime that keeps what it is given in memory, takes it file by file, and says so. */
 import { createHash } from 'node:crypto';
+import { PlatformError, toFailure } from '@freehold/contracts';
 import type { RuntimeModule, VerticalRuntime } from '../src/index.ts';
 
 export interface MemoryRuntime extends VerticalRuntime {
@@ -7,16 +8,30 @@ export interface MemoryRuntime extends VerticalRuntime {
   readonly uploaded: ReadonlyMap<string, readonly RuntimeModule[]>;
   /** Serving script → the archive script that it runs. */
   readonly serving: ReadonlyMap<string, string>;
-  /** A hook before a file is taken, or before a version serves: it can wait, or throw. */
+  /** Scope → the archive script that it was moved to. */
+  readonly moved: ReadonlyMap<string, string>;
+  /** A hook before a file is taken, or before a version serves, or a scope is moved: it can wait, or throw. */
   before: (what: string) => Promise<void>;
 }
 
 export function makeMemoryRuntime(): MemoryRuntime {
   const uploaded = new Map<string, readonly RuntimeModule[]>();
   const serving = new Map<string, string>();
+  const moved = new Map<string, string>();
   const runtime: MemoryRuntime = {
     uploaded,
     serving,
+    moved,
+    move: async ({ scope, script }) => {
+      try {
+        await runtime.before(`move ${scope} ${script}`);
+      } catch (error) {
+        if (error instanceof PlatformError) return { failure: toFailure(error) };
+        throw error;
+      }
+      moved.set(scope, script);
+      return { failure: null };
+    },
     modules: async () =>
       [...uploaded.values()].flatMap((files) => files.flatMap(({ bytes }) => (bytes ? [sha256(bytes)] : []))),
     before: async () => undefined,

@@ -99,6 +99,7 @@ export function makeRuntimeDouble(): RuntimeDouble {
   const runtime: RuntimeDouble = {
     asked: [],
     fault: null,
+    move: async () => ({ failure: null }),
     modules: async () => [],
     upload: async ({ script, modules }) => {
       runtime.asked.push(`upload ${script}: ${modules.map(({ name }) => name).join(', ')}`);

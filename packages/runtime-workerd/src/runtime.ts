@@ -14,7 +14,7 @@ import {
   type VerticalManifest,
 } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
-import type { Moved } from './host/orders.ts';
+import type { Moved, MoveOrder } from './host/orders.ts';
 import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS, MAIN_MODULE, type StoredBundle } from './lib/bundle.ts';
 import { hostModule } from './process/config.ts';
 import {
@@ -78,6 +78,14 @@ interface Declared {
   readonly manifest: VerticalManifest;
   readonly migrations: readonly DeclaredMigration[];
   readonly publicPaths: readonly string[];
+}
+
+/** A scope, and the script of the version that it is to run. */
+export interface ScopeMove {
+  readonly vertical: string;
+  readonly tenant: string;
+  readonly scope: string;
+  readonly script: string;
 }
 
 /** The instance of a request, as the router knows it. */
@@ -175,14 +183,15 @@ export class WorkerdRuntime {
   }
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */
-  async move(vertical: string, scope: string, script: string): Promise<Moved & { readonly version: string }> {
+  async move({ vertical, tenant, scope, script }: ScopeMove): Promise<Moved> {
     const row = await this.#bundles(vertical).script({ script });
     if (!row)
       throw new PlatformError('not_found', 'There is no such version here.', { reason: 'unknown_script' });
-    const moved = (await this.#order(vertical, 'POST', `/move?scope=${encodeURIComponent(scope)}`, {
+    const path = `/move?scope=${encodeURIComponent(scope)}`;
+    return (await this.#order(vertical, 'POST', path, {
+      tenant,
       digest: row.bundle,
-    })) as Moved;
-    return { ...moved, version: row.version };
+    } satisfies MoveOrder)) as Moved;
   }
 
   /** The version that a scope runs; null before its first request. */

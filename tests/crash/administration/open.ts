@@ -228,6 +228,7 @@ function makeFileRuntime(directory: string): VerticalRuntime {
     writeFileSync(join(directory, name), text);
   };
   return {
+    move: async () => ({ failure: null }),
     modules: async () => [],
     upload: async ({ script }) => write(`uploaded-${script}`, script),
     serve: async ({ vertical, version }) => write(`serving-${vertical}-${version}`, version),

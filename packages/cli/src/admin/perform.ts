@@ -2,18 +2,12 @@
 import { openAsBlob } from 'node:fs';
 import { resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import {
-  type Caller,
-  type RawInput as CallInput,
-  type ClientResponse,
-  ControlPlaneError,
-  type Upload,
-} from '@freehold/control-plane/client';
-import {
-  type AdminLogVerification,
-  type AdminOperation,
+import type { Caller, RawInput as CallInput, ClientResponse, Upload } from '@freehold/control-plane/client';
+import type {
+  AdminLogVerification,
+  AdminOperation,
   adminOperations,
-  type OperationRecord,
+  OperationRecord,
 } from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import type { Outcome, RawInput } from '../lib/command.ts';
@@ -21,6 +15,7 @@ import { fileFailure, type World } from '../lib/world.ts';
 import { progressText } from '../output/progress.ts';
 import { saveStream } from '../output/save.ts';
 import { answerText, listAnswerText } from './answer-text.ts';
+import { followWork, laterText } from './follow-work.ts';
 
 export interface Performance {
   readonly operation: AdminOperation;
@@ -64,48 +59,19 @@ async function performAll({ operation, input, call, world }: Performance): Promi
   }
 }
 
-/** The time that one request waits: short where a person watches the progress. */
-const WAIT_WATCHED = '2s';
-const WAIT = '30s';
-
-/** Waits for the end of long work. Ctrl-C ends the waiting, not the work. */
+/** Waits for the end of long work. */
 async function waitForEnd(
   { operation, raw, call, world }: Performance,
   begun: OperationRecord,
 ): Promise<Outcome> {
   const { id } = begun;
-  const later = `Follow it with freehold operations get ${id} --wait 30s, call it off with freehold operations cancel ${id}.`;
-  if (raw.noWait === true) return { value: begun, text: `${id} has begun. ${later}` };
-  let record = begun;
-  try {
-    while (record.finishedAt === null) {
-      world.progress(progressText(operation.name, record.progress));
-      const wait = world.isWatched ? WAIT_WATCHED : WAIT;
-      const { value } = await call(adminOperations['operations.get'], {
-        params: { operation: id },
-        query: { wait },
-      });
-      record = value as OperationRecord;
-    }
-  } catch (error) {
-    world.say(`The work goes on. ${later}`);
-    throw error;
-  }
-  world.progress(null);
-  if (record.state === 'done') {
-    const result = record.result ?? null;
-    return {
-      value: record,
-      text: result === null ? `Done (${id}).` : answerText(operation, { value: result }, world),
-    };
-  }
-  if (record.problem)
-    throw new ControlPlaneError(record.problem.detail, {
-      status: record.problem.status,
-      problem: record.problem,
-      requestId: record.problem.requestId ?? null,
-    });
-  throw new PlatformError('internal', `${id} was called off.`, { reason: record.state });
+  if (raw.noWait === true) return { value: begun, text: `${id} has begun. ${laterText(id)}` };
+  const record = await followWork({ call, world, name: operation.name }, begun);
+  const result = record.result ?? null;
+  return {
+    value: record,
+    text: result === null ? `Done (${id}).` : answerText(operation, { value: result }, world),
+  };
 }
 
 /** Saves bytes to a file, or writes them to standard output when that is no terminal. */

@@ -11,6 +11,7 @@ import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
 import { bytesText, progressText } from '../output/progress.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
+import { moveScopes, waveText } from './wave.ts';
 
 export const deployProjectCommand = command({
   path: ['deploy'],
@@ -65,7 +66,10 @@ export const deployProjectCommand = command({
     if (dryRun) return { value: { dryRun: true, ...plan }, text: planText(plan) };
     if (known === null) await call(adminOperations['verticals.create'], { body: { slug, name } });
     const deployed = await send({ call, world, bundle, sending, promote, acknowledgeMigrations });
-    return { value: deployed, text: sentenceOf(deployed, plan) };
+    const said = sentenceOf(deployed, plan);
+    if (!deployed.version.serving) return { value: { ...deployed, wave: null }, text: said };
+    const wave = await moveScopes({ call, world }, slug);
+    return { value: { ...deployed, wave }, text: `${said}\n${waveText(wave)}` };
   },
 });
 

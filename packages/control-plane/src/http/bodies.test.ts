@@ -41,6 +41,7 @@ async function openApp({ runs = true } = {}) {
   const runtime = {
     upload: async (upload: (typeof uploaded)[number]) => void uploaded.push(upload),
     serve: async () => undefined,
+    move: async () => ({ failure: null }),
     modules: async () => [],
   };
   const platform = await openRealPlatform(runs ? { runtime } : {});

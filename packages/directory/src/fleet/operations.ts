@@ -1,14 +1,17 @@
 /**
- * Migrates the fleet in waves: a scope runs its migrations when it is opened, so each wave opens some scopes and waits.
- * The directory keeps what the waves have seen.
+ * Migrates the fleet in waves: a scope runs its migrations when it is opened, so each wave opens some scopes and waits; a
+ * scope of a deployed version is moved to it by the runtime. The directory keeps what the waves have seen.
  */
 import {
+  canonicalJson,
   migrationsResponse,
   PlatformError,
   publicError,
   type ScopeId,
+  type SnapshotRecord,
   scopeId,
   slug,
+  snapshotRecord,
   type TenantId,
   tenantId,
   timestamp,
@@ -19,10 +22,12 @@ import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import { requireActing } from '../access/callers.ts';
 import { requireReach } from '../access/reach.ts';
+import { saveSnapshot } from '../copies/snapshot-store.ts';
 import { adminOperation, dryRunQuery } from '../declarations/admin-operation.ts';
 import { counts, tag } from '../declarations/fleet.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
+import { params as verticalParams, tag as verticalsTag } from '../declarations/verticals.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type CallOf, longWork } from '../lib/handlers.ts';
@@ -33,6 +38,10 @@ import {
   scopeMigrationsMigration,
 } from '../scopes/migration-record.ts';
 import { loadScope, scopeOfRow } from '../scopes/store.ts';
+import type { VerticalRuntime } from '../vertical-registry/deploy.ts';
+import { moveScope } from '../vertical-registry/move-scope.ts';
+import { loadContent, loadVersionByNumber, type VersionRow } from '../vertical-registry/versions-store.ts';
+import { requireVertical } from '../vertical-registry/verticals-store.ts';
 import { askScope } from '../verticals/client.ts';
 
 /** The most scopes that are opened side by side: each runs its migrations. */
@@ -89,11 +98,21 @@ const fleetPlan = z
   })
   .meta({ id: 'FleetMigrationPlan' });
 
+const waveSize = {
+  waveSize: z
+    .int()
+    .min(1)
+    .max(WAVE_MAX)
+    .default(WAVE_DEFAULT)
+    .describe('How many scopes are opened side by side'),
+  failuresMax: z.int().min(0).max(1_000_000).default(0).describe('How many may fail before it stops'),
+};
+
 export const fleetMigrate = adminOperation({
   name: 'fleet-migrations.run',
   summary: 'Migrate scopes in waves',
   description:
-    'A scope runs its migrations when it is opened, so each wave opens some scopes side by side and waits for them. It stops after the wave in which more than failuresMax have failed (reason wave_failed); the same call goes on with the scopes that are left, the failed ones included. With dryRun, answers how much there is to do. Its result counts applied and failed.',
+    'A scope runs its migrations when it is opened, so each wave opens some scopes side by side and waits for them. A scope of a deployed vertical is moved to its version: a snapshot is taken first where the migrations differ, and one that cannot be moved stays at the version that it ran. A version that is promoted meanwhile is taken up. It stops after the wave in which more than failuresMax have failed (reason wave_failed); the same call goes on with the scopes that are left, the failed ones included. With dryRun, answers how much there is to do. Its result counts applied and failed.',
   tag,
   method: 'POST',
   path: '/fleet/migrations',
@@ -101,18 +120,30 @@ export const fleetMigrate = adminOperation({
     query: dryRunQuery,
     body: z.strictObject({
       vertical: slug.optional().describe('Only scopes of this vertical'),
-      waveSize: z
-        .int()
-        .min(1)
-        .max(WAVE_MAX)
-        .default(WAVE_DEFAULT)
-        .describe('How many scopes are opened side by side'),
-      failuresMax: z.int().min(0).max(1_000_000).default(0).describe('How many may fail before it stops'),
+      ...waveSize,
     }),
   },
   output: operationRecord,
   plan: fleetPlan,
   success: 202,
+  destructive: true,
+  problems: ['conflict', 'runtime_fault'],
+});
+
+export const verticalsMove = adminOperation({
+  name: 'verticals.move',
+  summary: 'Move the scopes of a vertical to their version, in waves',
+  description:
+    'Scopes that follow prod go to the version that serves, the others to the one that they are bound to. What becomes of each is as with fleet-migrations.run; a wave of the same vertical that runs already takes a new version up (conflict, reason operation_running).',
+  tag: verticalsTag,
+  method: 'POST',
+  path: '/verticals/:slug/move',
+  input: { params: verticalParams, query: dryRunQuery, body: z.strictObject(waveSize) },
+  output: operationRecord,
+  plan: fleetPlan,
+  success: 202,
+  builder: 'own-tenant',
+  pushToken: 'deploy',
   destructive: true,
   problems: ['conflict', 'runtime_fault'],
 });
@@ -132,6 +163,10 @@ export interface FleetFilter {
 export interface WaveScope {
   readonly scope: ScopeRecord;
   readonly version: string;
+  /** The script that the runtime keeps of it; null for a version that was never uploaded. */
+  readonly script: string | null;
+  /** Whether its migrations differ from those of the version that the scope was last known to run. */
+  readonly migrates: boolean;
 }
 
 type MigrateWork = CallOf<typeof fleetMigrate>['body'];
@@ -142,17 +177,35 @@ interface MigrateFacts {
 }
 
 const migrateFleet = /* @__PURE__ */ longWork<typeof fleetMigrate, MigrateWork, MigrateFacts>(fleetMigrate, {
-  begin: (_context, { body }) => ({
-    intent: { target: targetOf(body.vertical), before: null, after: { ...body } },
-    work: body,
-    subject: 'fleet',
-    unit: 'scopes',
-  }),
-  settle: (_context, { vertical }, facts) => ({
-    result: facts,
-    audit: { target: targetOf(vertical), before: null, after: { ...facts } },
-  }),
+  begin: (_context, { body }) => beginningOf(body),
+  settle: (_context, work, facts) => endingOf(work, facts),
 });
+
+const moveVertical = /* @__PURE__ */ longWork<typeof verticalsMove, MigrateWork, MigrateFacts>(
+  verticalsMove,
+  {
+    begin: ({ db }, { params, body, actor }) => {
+      const { slug: vertical } = requireVertical(db, actor, params.slug);
+      return beginningOf({ ...body, vertical });
+    },
+    settle: (_context, work, facts) => endingOf(work, facts),
+  },
+);
+
+/** Two waves side by side would move the same scopes twice, which does no harm: each vertical has one at a time. */
+function beginningOf(work: MigrateWork) {
+  const { vertical } = work;
+  return {
+    intent: { target: targetOf(vertical), before: null, after: { ...work } },
+    work,
+    subject: vertical === undefined ? 'fleet' : `fleet/${vertical}`,
+    unit: 'scopes',
+  };
+}
+
+function endingOf({ vertical }: MigrateWork, facts: MigrateFacts) {
+  return { result: facts, audit: { target: targetOf(vertical), before: null, after: { ...facts } } };
+}
 
 function targetOf(vertical: string | undefined): LogTarget {
   return { tenant: null, scope: null, vertical: vertical ?? null, other: null };
@@ -160,12 +213,14 @@ function targetOf(vertical: string | undefined): LogTarget {
 
 interface FleetDeps {
   readonly directory: UnitStub<ReturnType<typeof fleetMethods>>;
+  /** Runs deployed versions; undefined where there is none. */
+  readonly runtime: VerticalRuntime | undefined;
   /** The version of a vertical that serves. */
   readonly servingVersion: (vertical: string) => Promise<string>;
 }
 
 /** Performs `fleet-migrations.get`. */
-export async function readFleetMigrations(deps: FleetDeps, call: AdminCall) {
+export async function readFleetMigrations(deps: Omit<FleetDeps, 'runtime'>, call: AdminCall) {
   const { query } = call as unknown as CallOf<typeof fleetMigrations>;
   const serving = await servingOf(deps, call);
   return { items: await deps.directory.fleetCounts({ serving, ...query }) };
@@ -175,21 +230,32 @@ export async function readFleetMigrations(deps: FleetDeps, call: AdminCall) {
 export const migrateFleetEffect: LongEffect<MigrateWork, MigrateFacts, EffectDeps & FleetDeps> = {
   plan: async (deps, call) => {
     const { body } = call as unknown as CallOf<typeof fleetMigrate>;
+    const named = call.params.slug;
+    const vertical = typeof named === 'string' ? named : body.vertical;
+    if (vertical !== undefined) await deps.directory.fleetVertical({ call, vertical });
     const serving = await servingOf(deps, call);
-    const counted = await deps.directory.fleetCounts({ serving, vertical: body.vertical });
+    const counted = await deps.directory.fleetCounts({ serving, vertical });
     const items = counted.map(({ failures: _, ...counts }) => counts);
     const scopes = toMigrate(items);
     return { dryRun: true, items, scopes, waves: Math.ceil(scopes / body.waveSize) };
   },
   run: async (deps, { vertical, waveSize, failuresMax }, run) => {
-    const serving = await servingOf(deps, null);
-    const total = toMigrate(await deps.directory.fleetCounts({ serving, vertical }));
+    let serving = await servingOf(deps, null);
+    let total = toMigrate(await deps.directory.fleetCounts({ serving, vertical }));
     const facts = { applied: 0, failed: 0 };
     for (let after = ''; ; ) {
       run.progress({ done: facts.applied + facts.failed, total, unit: 'scopes' });
       const wave = await deps.directory.migrationWave({ serving, vertical, after, limit: waveSize });
       const last = wave.at(-1);
-      if (!last) return facts;
+      if (!last) {
+        const now = await servingOf(deps, null);
+        if (canonicalJson(now) === canonicalJson(serving)) return facts;
+        // Another version was promoted meanwhile, and its promotion found this wave running.
+        serving = now;
+        after = '';
+        total += toMigrate(await deps.directory.fleetCounts({ serving, vertical }));
+        continue;
+      }
       after = last.scope.id;
       const outcomes = await Promise.all(wave.map((each) => migrate(deps, each, run)));
       await deps.directory.recordMigrations({ outcomes });
@@ -212,12 +278,17 @@ function toMigrate(counts: readonly Pick<FleetCount, 'pending' | 'failed'>[]): n
 }
 
 async function migrate(
-  deps: EffectDeps,
-  { scope, version }: WaveScope,
+  deps: EffectDeps & FleetDeps,
+  { scope, version, script, migrates }: WaveScope,
   run: LongRun,
 ): Promise<MigrationOutcome> {
   run.signal.throwIfAborted();
   try {
+    if (script !== null && deps.runtime) {
+      if (migrates) await snapshotBefore(deps, scope, version);
+      await moveScope(deps.runtime, { scope, script });
+      return { scope: scope.id, version, problem: null };
+    }
     await askScope(deps, scope, {
       path: 'migrations',
       answer: migrationsResponse,
@@ -231,7 +302,27 @@ async function migrate(
   }
 }
 
-async function servingOf({ directory, servingVersion }: FleetDeps, call: AdminCall | null): Promise<Serving> {
+/** A failed migration leaves the scope as it was; a wrong one, which succeeded, is undone with this. */
+async function snapshotBefore(
+  deps: EffectDeps & FleetDeps,
+  scope: ScopeRecord,
+  version: string,
+): Promise<void> {
+  const body = { name: `before ${version}` };
+  const snapshot = await askScope(deps, scope, {
+    path: 'snapshot',
+    body,
+    answer: snapshotRecord,
+    timeoutMs: MIGRATE_TIMEOUT_MS,
+    local: (host, ref) => host.snapshotScopeLocal({ ...ref, ...body }),
+  });
+  await deps.directory.listSnapshot({ scope: scope.id, snapshot });
+}
+
+async function servingOf(
+  { directory, servingVersion }: Omit<FleetDeps, 'runtime'>,
+  call: AdminCall | null,
+): Promise<Serving> {
   const verticals = await directory.fleetVerticals({ call });
   const versions = await Promise.all(verticals.map(servingVersion));
   return Object.fromEntries(verticals.map((vertical, index) => [vertical, versions[index] as string]));
@@ -279,6 +370,12 @@ function fleetMethods(context: UnitContext) {
       return db.all<{ vertical: string }>(VERTICALS_IN_USE).map(({ vertical }) => vertical);
     },
 
+    /** @throws PlatformError `not_found` where the actor may not work on the vertical. */
+    fleetVertical: ({ call, vertical }: { readonly call: AdminCall; readonly vertical: string }): null => {
+      if (call.actor.kind === 'builder') requireVertical(db, call.actor, vertical);
+      return null;
+    },
+
     fleetCounts: (filter: FleetFilter): FleetCount[] => {
       const filters = filtersOf(filter);
       const rows = db.all<Omit<FleetCount, 'failures'>>(
@@ -301,16 +398,41 @@ function fleetMethods(context: UnitContext) {
           `SELECT * FROM (${FLEET}) WHERE state IS NOT 'applied' AND id > ?4 ORDER BY id LIMIT ?5`,
           ...[...filtersOf(filter), after, limit],
         )
-        .flatMap(({ id, tenant, version }) => {
+        .flatMap(({ id, tenant, vertical, version }) => {
           const row = loadScope(db, { tenant, scope: id });
-          return row ? [{ scope: scopeOfRow(row), version }] : [];
+          if (!row) return [];
+          const target = loadVersionByNumber(db, vertical, version);
+          const script = target && target.uploadedAtMs !== null ? target.script : null;
+          return [{ scope: scopeOfRow(row), version, script, migrates: migratesTo(db, id, target) }];
         }),
+
+    /** Lists a snapshot that was taken before a migration. */
+    listSnapshot: ({
+      scope,
+      snapshot,
+    }: {
+      readonly scope: string;
+      readonly snapshot: SnapshotRecord;
+    }): null => {
+      saveSnapshot(db, scope, snapshot);
+      return null;
+    },
 
     recordMigrations: ({ outcomes }: { readonly outcomes: readonly MigrationOutcome[] }): null => {
       for (const outcome of outcomes) recordMigration(db, outcome, context.now());
       return null;
     },
   };
+}
+
+/** Whether a scope would be migrated: by the version that it was last known to run. Unknown counts as yes. */
+function migratesTo(db: SqlDatabase, scope: string, target: VersionRow | undefined): boolean {
+  if (!target) return false;
+  const ran = db.get<{ version: string }>('SELECT version FROM scope_migrations WHERE scope = ?', scope);
+  const before = ran && loadVersionByNumber(db, target.vertical, ran.version);
+  if (!before) return true;
+  const digests = ({ id }: VersionRow): string => canonicalJson([...loadContent(db, id).migrations]);
+  return digests(before) !== digests(target);
 }
 
 function filtersOf({ serving, tenant, vertical }: FleetFilter): [string, string | null, string | null] {
@@ -337,8 +459,8 @@ function failuresOf(
 }
 
 export const fleetFeature = /* @__PURE__ */ defineFeature({
-  operations: [migrateFleet],
+  operations: [migrateFleet, moveVertical],
   migrations: [{ name: 'fleet', migrations: [scopeMigrationsMigration] }],
   methods: fleetMethods,
-  queries: ['fleetVerticals', 'fleetCounts', 'migrationWave'],
+  queries: ['fleetVertical', 'fleetVerticals', 'fleetCounts', 'migrationWave'],
 });

@@ -3,7 +3,7 @@
  * upload and serves it. The runtime is a port; a platform need not have one.
  */
 import { createHash } from 'node:crypto';
-import { canonicalJson, PlatformError, type VerticalManifest } from '@freehold/contracts';
+import { canonicalJson, type Failure, PlatformError, type VerticalManifest } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
@@ -281,6 +281,16 @@ export interface VerticalRuntime {
     },
     onTaken: (taken: TakenModules) => void,
   ): Promise<void>;
+  /**
+   * Moves a scope to an uploaded version, which opens and migrates it. It waits for requests that are running, and holds
+   * new ones meanwhile. Null: it runs there now. A failure left the scope as it was, at the version before.
+   */
+  move(order: {
+    readonly vertical: string;
+    readonly tenant: string;
+    readonly scope: string;
+    readonly script: string;
+  }): Promise<{ readonly failure: Failure | null }>;
   /** Makes an uploaded version the one that the serving script runs. */
   serve(choice: {
     readonly vertical: string;

@@ -1,9 +1,11 @@
 /** The registry's part of the directory's unit: its operations, tables and methods. */
+import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AdminCall } from '../access/actors.ts';
 import { requireActingTenant } from '../access/callers.ts';
 import { type Called, requireReach } from '../access/reach.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../changes/changes.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
 import { sessionHostnames } from '../hostnames/given-names.ts';
 import { type HostDestination, loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
 import { defineFeature } from '../lib/feature.ts';
@@ -39,7 +41,7 @@ import {
   servingVersions,
 } from './scope-version.ts';
 import { admitVersion, readVersion, readVersions, registerVersion, rejectVersion } from './versions.ts';
-import { DEPLOYED } from './versions-store.ts';
+import { DEPLOYED, loadVersion } from './versions-store.ts';
 import { loadVertical, requireVertical } from './verticals-store.ts';
 
 /** The most versions of one vertical in a report of its calls: the newest. */
@@ -49,6 +51,13 @@ const DEPLOYED_MAX = 100;
 export interface DeployedVersion {
   readonly version: string;
   readonly egress: readonly string[];
+}
+
+interface PlannedMove {
+  readonly changes: boolean;
+  readonly scope: Pick<ScopeRecord, 'id' | 'tenant' | 'vertical'>;
+  /** The script of the version to be bound, or of the one on prod; null for one that was never uploaded. */
+  readonly script: string | null;
 }
 
 type VersionedRoute = StoredRoute & { readonly version: string | null };
@@ -72,11 +81,16 @@ const registryMethods = (context: UnitContext) => ({
       .map(({ version, egress }) => ({ version, egress: JSON.parse(egress) })),
 
   /** Judges a binding, and tells whether it would change anything. */
-  plannedBinding: ({ call }: { readonly call: AdminCall }): { readonly changes: boolean } => {
-    requireActingTenant(context.db, call.actor);
-    requireReach(context.db, call);
-    const { changes } = planBinding(context.db, call as unknown as CallOf<typeof scopeVersionSet>);
-    return { changes };
+  plannedBinding: ({ call }: { readonly call: AdminCall }): PlannedMove => {
+    const { db } = context;
+    requireActingTenant(db, call.actor);
+    requireReach(db, call);
+    const { changes, scope, version } = planBinding(db, call as unknown as CallOf<typeof scopeVersionSet>);
+    const { id, tenant, vertical } = scope;
+    const target = version ?? loadVertical(db, vertical)?.serving ?? null;
+    const row = target === null ? undefined : loadVersion(db, vertical, target);
+    const script = row && row.uploadedAtMs !== null ? row.script : null;
+    return { changes, scope: { id: id as ScopeId, tenant: tenant as TenantId, vertical }, script };
   },
 
   bindScopeVersion: ({

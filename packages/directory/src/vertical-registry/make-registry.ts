@@ -13,6 +13,7 @@ import type { BuiltIn } from './built-in.ts';
 import { type DeployDeps, readModules } from './deploy.ts';
 import { type EgressDeps, readEgress } from './egress.ts';
 import type { RegistryMethods } from './feature.ts';
+import { moveScope } from './move-scope.ts';
 import { slugTaken } from './operations.ts';
 import type { scopeVersionSet } from './scope-version.ts';
 
@@ -71,7 +72,15 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     const takes = body.snapshot && (await directory.plannedBinding({ call })).changes;
     const snapshot = takes ? await deps.takeSnapshot(snapshotCall(call)) : null;
     const taken = (snapshot?.value as SnapshotRecord | undefined)?.id ?? null;
+    await moveToBinding(call);
     return finalize(await directory.bindScopeVersion({ call, facts: factsOf(call), snapshot: taken }));
+  };
+
+  /** First the scope is moved: one that cannot run the version is not bound to it. */
+  const moveToBinding = async (call: AdminCall): Promise<void> => {
+    if (!deps.runtime) return;
+    const { changes, scope, script } = await directory.plannedBinding({ call });
+    if (changes && script !== null) await moveScope(deps.runtime, { scope, script });
   };
 
   return {

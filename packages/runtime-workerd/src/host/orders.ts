@@ -3,6 +3,7 @@ import type { Failure } from '@freehold/contracts';
 
 /** Lets a scope run another bundle from now on. */
 export interface MoveOrder {
+  readonly tenant: string;
   readonly digest: string;
 }
 

@@ -91,7 +91,7 @@ export class Supervisor extends DurableObject<HostEnv> {
   }
 
   /** Lets the scope run another bundle. One that cannot open the scope leaves the one before in its place. */
-  async move({ digest }: MoveOrder): Promise<Moved> {
+  async move({ tenant, digest }: MoveOrder): Promise<Moved> {
     while (this.#moving !== null) await this.#moving;
     const from = this.running();
     if (from === digest) return { from, running: from, failure: null };
@@ -99,8 +99,9 @@ export class Supervisor extends DurableObject<HostEnv> {
     this.#moving = promise;
     try {
       await this.#drained();
-      const failure = await this.#openWith(digest);
+      const failure = await this.#openWith(digest, tenant);
       if (failure === null) {
+        this.ctx.storage.kv.put(TENANT, tenant);
         this.ctx.storage.kv.put(RUNNING, digest);
         return { from, running: digest, failure: null };
       }
@@ -126,11 +127,10 @@ export class Supervisor extends DurableObject<HostEnv> {
   }
 
   /** Opens the scope with a bundle, which migrates it. Returns the failure that prevented it. */
-  async #openWith(digest: string): Promise<Failure | null> {
+  async #openWith(digest: string, tenant: string): Promise<Failure | null> {
+    const owner = this.ctx.storage.kv.get<string>(TENANT);
+    if (owner !== undefined && owner !== tenant) return toFailure(notThere());
     this.#stop('another bundle follows');
-    const tenant = this.ctx.storage.kv.get<string>(TENANT);
-    // Without a tenant, no bundle ever ran here: there is nothing to open.
-    if (tenant === undefined) return null;
     try {
       const started = this.#run(digest, { tenant, scope: this.ctx.id.name ?? '' });
       const failure = await (await started).instance.open();
@@ -151,8 +151,7 @@ export class Supervisor extends DurableObject<HostEnv> {
         reason: 'nothing_deployed',
       });
     const owner = kv.get<string>(TENANT);
-    if (owner !== undefined && owner !== tenant)
-      throw new PlatformError('not_found', 'There is no application at this address.');
+    if (owner !== undefined && owner !== tenant) throw notThere();
     if (kv.get(RUNNING) === undefined) {
       kv.put(TENANT, tenant);
       kv.put(RUNNING, digest);
@@ -284,4 +283,9 @@ export class Supervisor extends DurableObject<HostEnv> {
       cause: error,
     });
   }
+}
+
+/** Also for the scope of another tenant. */
+function notThere(): PlatformError {
+  return new PlatformError('not_found', 'There is no application at this address.');
 }
