@@ -91,11 +91,17 @@ export interface ScopeMove {
 /** The instance of a request, as the router knows it. */
 export type HostedNode = NonNullable<HostedCall['node']>;
 
+/** The longest wait of `setTimeout`. */
+const WAIT_MAX_MS = 2 ** 31 - 1;
+
 export class WorkerdRuntime {
   readonly #options: RuntimeOptions;
   readonly #processes = new Map<string, VerticalProcess>();
   /** Slug → the version that serves. */
   readonly #serving = new Map<string, ScriptRow>();
+  /** Slug → the timer of a process that rests. */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #isClosed = false;
   #host: Promise<string> | null = null;
   #checks: VerticalProcess | null = null;
 
@@ -140,11 +146,13 @@ export class WorkerdRuntime {
     await bundles.putScript({ script, version, modules, publicPaths: declared.publicPaths });
   }
 
-  /** Reads what serves of these verticals. Call it once, before the first request. */
+  /** Reads what serves of these verticals, and starts those whose work is due. Call it once, before the first request. */
   async open(verticals: readonly string[]): Promise<void> {
     for (const vertical of verticals) {
       const row = await this.#bundles(vertical).serving({});
-      if (row) this.#serving.set(vertical, row);
+      if (!row) continue;
+      this.#serving.set(vertical, row);
+      this.#wakeWhenDue(vertical);
     }
   }
 
@@ -227,7 +235,23 @@ export class WorkerdRuntime {
 
   /** Ends every process in order. */
   async close(): Promise<void> {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#isClosed = true;
     await Promise.all([...this.#processes.values(), this.#checks].map((process) => process?.close()));
+  }
+
+  /** A process that rests rings no alarm: it is started for the first that is due. */
+  #wakeWhenDue(vertical: string): void {
+    clearTimeout(this.#timers.get(vertical));
+    const process = this.#process(vertical);
+    const dueAtMs = process.dueAtMs();
+    if (dueAtMs === null || this.#isClosed) return;
+    const waitMs = Math.min(Math.max(0, dueAtMs - this.#options.now()), WAIT_MAX_MS);
+    const timer = setTimeout(() => {
+      process.wake().catch(() => this.#wakeWhenDue(vertical));
+    }, waitMs);
+    timer.unref();
+    this.#timers.set(vertical, timer);
   }
 
   async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
@@ -314,6 +338,9 @@ export class WorkerdRuntime {
       now,
       onFault,
       onOutput: (line) => onOutput?.(vertical, line),
+      onRest: () => {
+        if (this.#processes.has(vertical)) this.#wakeWhenDue(vertical);
+      },
     });
   }
 

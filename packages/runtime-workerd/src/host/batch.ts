@@ -5,10 +5,13 @@ export type TelemetryLine = Readonly<Record<string, unknown>> & { readonly kind:
 
 const LINES_MAX = 2_000;
 const WAIT_MS = 500;
+/** A sender that was cut off with its request sends nothing: after this time another one takes over. */
+const TAKE_OVER_MS = 2_000;
 
 let lines: TelemetryLine[] = [];
 let dropped = 0;
-let sending = false;
+/** When the present sender began; null for none. */
+let sendingSinceMs: number | null = null;
 
 /** Never throws, never waits. */
 export function note(
@@ -21,14 +24,15 @@ export function note(
     return;
   }
   lines.push(line);
-  if (sending) return;
-  sending = true;
+  const nowMs = Date.now();
+  if (sendingSinceMs !== null && nowMs - sendingSinceMs < TAKE_OVER_MS) return;
+  sendingSinceMs = nowMs;
   ctx.waitUntil(send(env));
 }
 
 async function send({ SERVICES }: Pick<HostEnv, 'SERVICES'>): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
-  sending = false;
+  sendingSinceMs = null;
   const batch = lines;
   if (dropped > 0) batch.push({ kind: 'dropped', lines: dropped });
   lines = [];

@@ -19,6 +19,8 @@ export interface HostEnv {
   /** Public addresses alone: workerd judges them after it resolved the name. */
   readonly INTERNET: Fetcher;
   readonly VERTICAL: string;
+  /** The longest time that work waits which a crash cut off, in milliseconds. */
+  readonly RECOVER_MS: string;
 }
 
 /** Calls the platform on behalf of one instance. */

@@ -34,11 +34,6 @@ const FACET = 'scope';
 const RUNNING = 'running';
 /** Whose scope it is: known before its own database can be asked. */
 const TENANT = 'tenant';
-/**
- * The distance of the alarm that is set before a request that may enqueue work. Until it rings, a crash loses no due work, and
- * further requests set none.
- */
-const AHEAD_MS = 60_000;
 /** The wait after work that failed. */
 const RETRY_MS = 5_000;
 /** The longest wait of a move for the requests that are running, and of new requests for the move. */
@@ -63,15 +58,34 @@ export class Supervisor extends DurableObject<HostEnv> {
       const { instance } = await this.#start(call);
       if (request.method !== 'GET' && request.method !== 'HEAD') this.#arm();
       this.#inFlight++;
-      try {
-        return await instance.fetch(request);
-      } finally {
-        this.#inFlight--;
-        if (this.#inFlight === 0) this.#onDrained?.();
-      }
+      return this.#passing(
+        await instance.fetch(request).catch((error: unknown) => {
+          this.#passed();
+          throw error;
+        }),
+      );
     } catch (error) {
       return problemDocument(error instanceof PlatformError ? error : this.#broken(error));
     }
+  }
+
+  /** A request is over when the last byte of its answer is. */
+  #passing(response: Response): Response {
+    if (response.body === null || response.webSocket !== null) {
+      this.#passed();
+      return response;
+    }
+    const { readable, writable } = new IdentityTransformStream();
+    void response.body.pipeTo(writable).then(
+      () => this.#passed(),
+      () => this.#passed(),
+    );
+    return new Response(readable, response);
+  }
+
+  #passed(): void {
+    this.#inFlight--;
+    if (this.#inFlight === 0) this.#onDrained?.();
   }
 
   /** The digest of the bundle that runs, or null. */
@@ -230,9 +244,9 @@ export class Supervisor extends DurableObject<HostEnv> {
   /** The answer leaves the object only after the alarm is durable (the output gate). */
   #arm(): void {
     const nowMs = Date.now();
-    // Far enough ahead, so that a busy scope sets one a minute.
+    // Until it rings, a crash loses no due work, and further requests set none.
     if (this.#armedUntilMs > nowMs) return;
-    this.#armedUntilMs = nowMs + AHEAD_MS;
+    this.#armedUntilMs = nowMs + Number(this.env.RECOVER_MS);
     void this.ctx.storage.setAlarm(this.#armedUntilMs);
   }
 

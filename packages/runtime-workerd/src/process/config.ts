@@ -8,10 +8,12 @@ export interface HostConfig {
   readonly folder: string;
   /** The most memory of the heap of one isolate, in MiB: beyond it the process ends. */
   readonly heapMib: number;
+  /** The longest time that work waits which a crash cut off, in milliseconds. */
+  readonly recoverMs: number;
 }
 
 /** The text of `config.capnp`, which embeds `host.js`. All names are fixed, or checked slugs. */
-export function hostConfig({ vertical, folder, heapMib }: HostConfig): string {
+export function hostConfig({ vertical, folder, heapMib, recoverMs }: HostConfig): string {
   if (!/^[a-z0-9-]{1,64}$/.test(vertical)) throw new TypeError('not the slug of a vertical');
   const text = (value: string): string => JSON.stringify(value);
   return `using Workerd = import "/workerd/workerd.capnp";
@@ -38,6 +40,7 @@ const host :Workerd.Worker = (
     (name = "SERVICES", service = "services"),
     (name = "INTERNET", service = "internet"),
     (name = "VERTICAL", text = ${text(vertical)}),
+    (name = "RECOVER_MS", text = "${Math.round(recoverMs)}"),
   ],
   durableObjectNamespaces = [(className = "Supervisor", uniqueKey = "scopes", enableSql = true)],
   durableObjectStorage = (localDisk = "objects"),

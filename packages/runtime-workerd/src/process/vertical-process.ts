@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { PlatformError } from '@freehold/contracts';
 import { Pool } from 'undici';
+import { earliestAlarm } from './alarms.ts';
 import { commandOf } from './command.ts';
 import { hostConfig } from './config.ts';
 import { sendOver } from './send.ts';
@@ -24,6 +25,8 @@ export interface ProcessLimits {
   readonly idleMs: number;
   /** The time without a heartbeat after which it is killed, in milliseconds. Default 5 seconds. */
   readonly silenceMs: number;
+  /** The longest time that work waits which a crash cut off, in milliseconds. Default a minute. */
+  readonly recoverMs: number;
 }
 
 export const PROCESS_LIMITS: ProcessLimits = {
@@ -31,6 +34,7 @@ export const PROCESS_LIMITS: ProcessLimits = {
   memoryMib: 1_024,
   idleMs: 300_000,
   silenceMs: 5_000,
+  recoverMs: 60_000,
 };
 
 /** The end of a process that was not in order. */
@@ -59,6 +63,8 @@ export interface VerticalProcessOptions {
   readonly onFault: (fault: ProcessFault) => void;
   /** Receives each line of its standard error. It does not throw. */
   readonly onOutput: (line: string) => void;
+  /** Called when it rests: nothing runs until the next request, or until `wake`. */
+  readonly onRest: () => void;
 }
 
 const START_MS = 30_000;
@@ -90,6 +96,8 @@ export class VerticalProcess {
   #present: Running | null = null;
   /** Scope → the number of its requests that are running. */
   readonly #inFlight = new Map<string, number>();
+  /** Scopes whose requests broke off: the connection ends before the process is known to have. */
+  readonly #brokenOff = new Set<string>();
   #lastUsedMs: number;
   #failures = 0;
   #againAtMs = 0;
@@ -133,6 +141,16 @@ export class VerticalProcess {
     });
   }
 
+  /** Starts it where it rests, so that it does the work that is due. @throws PlatformError as {@link fetch}. */
+  async wake(): Promise<void> {
+    await this.#use('', () => Promise.resolve(new Response(null)));
+  }
+
+  /** When work of a scope is due, in milliseconds since the epoch; null for never. For a process that rests. */
+  dueAtMs(): number | null {
+    return earliestAlarm(this.#options.folder);
+  }
+
   /** Ends it in order. The next request starts it again. */
   async end(): Promise<void> {
     const running = await this.#running?.catch(() => null);
@@ -153,6 +171,7 @@ export class VerticalProcess {
       return await send(running);
     } catch (error) {
       if (error instanceof PlatformError) throw error;
+      this.#brokenOff.add(scope);
       throw this.#unavailable(error);
     } finally {
       const left = (this.#inFlight.get(scope) ?? 1) - 1;
@@ -186,7 +205,7 @@ export class VerticalProcess {
     for (const socket of ['requests.sock', 'control.sock', 'services.sock'])
       rmSync(join(folder, socket), { force: true });
     writeFileSync(join(folder, 'host.js'), await host());
-    writeFileSync(join(folder, 'config.capnp'), hostConfig({ vertical, folder, heapMib: limits.heapMib }));
+    writeFileSync(join(folder, 'config.capnp'), hostConfig({ vertical, folder, ...limits }));
     const services = await openServices(join(folder, 'services.sock'));
     const { command, args } = commandOf({ folder, memoryMib: limits.memoryMib });
     const child = spawn(command, args, {
@@ -248,7 +267,8 @@ export class VerticalProcess {
         running.child.kill('SIGKILL');
         return;
       }
-      if (this.#inFlight.size === 0 && now() - this.#lastUsedMs > limits.idleMs) void this.#end(running);
+      if (this.#inFlight.size === 0 && now() - this.#lastUsedMs > limits.idleMs && !this.#isDueSoon())
+        void this.#end(running).then(() => this.#options.onRest());
       if (isAsking) return;
       isAsking = true;
       sendOver(running.control, new Request('http://host.internal/health'))
@@ -262,6 +282,12 @@ export class VerticalProcess {
         });
     }, HEARTBEAT_MS);
     timer.unref();
+  }
+
+  /** Work that is due while it would rest keeps it up: a start costs more than a rest saves. */
+  #isDueSoon(): boolean {
+    const dueAtMs = this.dueAtMs();
+    return dueAtMs !== null && dueAtMs <= this.#options.now() + this.#options.limits.idleMs;
   }
 
   async #end(running: Running): Promise<void> {
@@ -299,11 +325,14 @@ export class VerticalProcess {
     const pause = Math.min(BACKOFF_FIRST_MS * 2 ** this.#failures, BACKOFF_MAX_MS);
     this.#failures++;
     this.#againAtMs = now() + pause;
+    const scopes = new Set([...this.#inFlight.keys(), ...this.#brokenOff]);
+    this.#brokenOff.clear();
+    scopes.delete('');
     onFault({
       vertical,
       reason,
       detail,
-      scopes: [...this.#inFlight.keys()].filter((scope) => scope !== ''),
+      scopes: [...scopes],
       againAtMs: this.#againAtMs,
     });
   }

@@ -171,6 +171,9 @@ async function answerBlobs(
     throw new PlatformError('unsupported', 'Nothing can be attached here.', { reason: 'no_blob_store' });
   const store = ports.blobs(scope);
   const digest = url.pathname.slice('/blobs/'.length);
+  // It becomes the name of a file.
+  if (digest !== '' && !/^[0-9a-f]{64}$/.test(digest))
+    throw new PlatformError('not_found', 'There are no such bytes.');
   switch (request.method) {
     case 'PUT': {
       const { bytesMax, ...limits } = blobLimits.parse(Object.fromEntries(url.searchParams));

@@ -1,0 +1,192 @@
+/** A hostile bundle: what it tries, and what happens (docs/threat-model.md). */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { notes } from './bundles/plain.ts';
+import { ACME, BOLT, type Instance, openPlace, type Place, SECOND } from './place.ts';
+
+const PATIENT = { timeout: 10_000 };
+
+let place: Place;
+let server: Server;
+let port: number;
+let visits = 0;
+
+beforeAll(async () => {
+  process.env.FREEHOLD_TEST_SECRET = 'of the platform';
+  server = createServer((_request, response) => {
+    visits++;
+    response.end('private');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+  place = openPlace({ vertical: 'notes', limits: { silenceMs: 1_500, heapMib: 128 } });
+  const script = await place.upload(notes('1.0.0', []), 'hostile.ts');
+  await place.runtime.serve({ vertical: 'notes', archiveScript: script });
+  for (const instance of [ACME, BOLT, SECOND]) expect((await place.provision(instance)).status).toBe(200);
+}, 60_000);
+
+afterAll(async () => {
+  delete process.env.FREEHOLD_TEST_SECRET;
+  server.close();
+  await place.close();
+});
+
+const tryOut = async (path: string, instance: Instance = ACME, query: Record<string, string> = {}) =>
+  (await place.visit(`${path}?${new URLSearchParams(query)}`, instance)).json() as Promise<{
+    readonly answer?: unknown;
+    readonly thrown?: string;
+  }>;
+
+describe('outside of its process', () => {
+  test('the environment is empty, and so is env', async () => {
+    const { answer } = await tryOut('/env');
+    expect(answer).toMatchObject({ env: [] });
+    expect(JSON.stringify(answer)).not.toContain('of the platform');
+  });
+
+  test('it sees no file of the machine', async () => {
+    const said = JSON.stringify(await tryOut('/files'));
+    expect(said).not.toContain('root:');
+    expect(said).not.toContain('"home"');
+  });
+
+  test('it starts no program', async () => {
+    const said = JSON.stringify(await tryOut('/fork'));
+    expect(said).not.toContain('uid=');
+    expect(said).toMatch(/thrown|not implemented|undefined/i);
+  });
+
+  test('it opens no socket', async () => {
+    expect(JSON.stringify(await tryOut('/connect', ACME, { port: String(port) }))).not.toContain(
+      '"connected"',
+    );
+    expect(visits).toBe(0);
+  });
+
+  test.each([
+    ['the metadata address of a cloud', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['a service on this machine, by address', () => `http://127.0.0.1:${port}/`],
+    ['the same, by name', () => `http://localhost:${port}/`],
+    ['the same, in IPv6', () => `http://[::ffff:127.0.0.1]:${port}/`],
+    ['a private network', () => 'http://10.0.0.1/'],
+    ['the capabilities of its process', () => 'http://platform.internal/settings'],
+  ])('it does not reach %s', async (_what, url) => {
+    const { answer, thrown } = await tryOut('/fetch', ACME, { url: url() });
+    expect([answer, thrown]).toEqual([undefined, expect.any(String)]);
+    expect(visits).toBe(0);
+  });
+});
+
+describe('other tenants', () => {
+  const identity = (method: string, input: object, as: Instance = ACME) =>
+    tryOut('/identity', as, { method, input: JSON.stringify(input) });
+
+  test.each([
+    ['the members of another tenant', 'listMembers', { scopeId: BOLT.scope }],
+    ['the members of another scope of its tenant', 'listMembers', { scopeId: SECOND.scope }],
+    ['the settings of another scope of its tenant', 'getConfig', { scopeId: SECOND.scope }],
+    ['every account, through a method that is not its own', 'importAccount', { scopeId: ACME.scope }],
+    ['the seals of the directory', 'resealSecrets', {}],
+    ['a method of every object', 'constructor', { scopeId: ACME.scope }],
+  ])('it does not get %s', async (_what, method, input) => {
+    expect(await identity(method, input)).toMatchObject({
+      answer: { ok: false, failure: { code: 'forbidden', reason: 'capability_refused' } },
+    });
+  });
+
+  test('each instance has a session secret of its own, and none the tenant’s', async () => {
+    const [one, other, again] = await Promise.all([
+      identity('sessionSecret', {}, ACME),
+      identity('sessionSecret', {}, SECOND),
+      identity('sessionSecret', {}, ACME),
+    ]);
+    expect(one).toMatchObject({ answer: { ok: true, value: expect.stringMatching(/^[\w-]{43}$/) } });
+    expect(again).toEqual(one);
+    expect(other).not.toEqual(one);
+  });
+
+  test.each(['/../identity', '/%2e%2e/identity', '/..%2fidentity', '//identity', '/x/../../settings'])(
+    'the address %s of the attachments leads nowhere else',
+    async (path) => {
+      const { answer } = await tryOut('/blobs', ACME, { path });
+      expect(answer).toEqual({ status: 404 });
+    },
+  );
+
+  test('a capability that was put aside by another tenant’s request cannot be used', async () => {
+    await tryOut('/note', BOLT);
+    const { answer, thrown } = await tryOut('/noted', ACME, { scope: BOLT.scope });
+    const said = JSON.stringify({ answer, thrown });
+    expect(said).toMatch(/different|cannot|disposed/i);
+    expect(said).not.toContain('"ok":true');
+  });
+
+  test('what a module keeps is shared by its instances: this wall is not one', async () => {
+    await tryOut('/note', BOLT);
+    expect(await tryOut('/noted', ACME, { scope: BOLT.scope })).toMatchObject({
+      answer: { tenant: BOLT.tenant },
+    });
+  });
+
+  test('a visitor cannot speak as the platform', async () => {
+    const call = Buffer.from(JSON.stringify({ ...BOLT, node: null, serving: null })).toString('base64');
+    const response = await place.visit('/headers', ACME, {
+      headers: { 'x-freehold-call': call, 'x-freehold-scope': BOLT.scope, 'x-other': 'stays' },
+    });
+    const seen = (await response.json()) as Record<string, string>;
+    expect(seen['x-freehold-call']).not.toBe(call);
+    expect(seen).toMatchObject({ 'x-other': 'stays' });
+    expect(seen['x-freehold-scope']).toBeUndefined();
+  });
+});
+
+describe('too much', () => {
+  test('a flood of lines is cut, and says so', async () => {
+    // A batch that was cut off with its request is sent with the next line.
+    const flooded = async () => (await tryOut('/flood')) && place.lines.some(({ kind }) => kind === 'cut');
+    await expect.poll(flooded, { ...PATIENT, interval: 500 }).toBe(true);
+    expect(place.lines.length).toBeLessThan(3_000);
+  });
+
+  test('an answer that never ends ends with its reader', async () => {
+    const response = await place.visit('/endless', ACME);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    for (let bytes = 0; bytes < 1_000_000; ) bytes += (await reader.read()).value?.length ?? 0;
+    await reader.cancel();
+    expect((await place.visit('/api/me', ACME)).status).toBe(200);
+  });
+
+  test('a header of 100 MB is an answer that did not come', async () => {
+    await expect(place.visit('/head', ACME)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect.poll(async () => (await place.visit('/api/me', BOLT).catch(() => null))?.status).toBe(200);
+  });
+
+  test('an endless loop ends its process: its requests are answered 503, and it is there again', async () => {
+    const before = place.faults.length;
+    const looping = place.visit('/loop', ACME);
+    // It loops by now: what comes after it finds no thread.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const waiting = place.visit('/api/me', BOLT);
+    const refused = {
+      code: 'unavailable',
+      reason: 'vertical_unreachable',
+      headers: { 'retry-after': expect.any(String) },
+    };
+    await Promise.all([looping, waiting].map((each) => expect(each).rejects.toMatchObject(refused)));
+    await expect
+      .poll(() => place.faults.slice(before), PATIENT)
+      .toMatchObject([{ reason: 'hung', scopes: expect.arrayContaining([ACME.scope, BOLT.scope]) }]);
+    expect((await place.visit('/api/me', BOLT)).status).toBe(200);
+  }, 20_000);
+
+  test('an endless allocation ends its process, and it is there again', async () => {
+    const before = place.faults.length;
+    await expect(place.visit('/allocate', ACME)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect
+      .poll(() => place.faults.slice(before), PATIENT)
+      .toMatchObject([{ reason: expect.stringMatching(/memory|died/) }]);
+    expect((await place.visit('/api/me', ACME)).status).toBe(200);
+  }, 20_000);
+});

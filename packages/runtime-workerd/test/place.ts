@@ -1,0 +1,169 @@
+/** A runtime over a memory engine, with two tenants: the platform's side of the tests. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { App } from '@freehold/app';
+import { makeIdentityDirectory } from '@freehold/auth';
+import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER } from '@freehold/contracts';
+import { declaredMigrations } from '@freehold/directory';
+import { makeMemoryBlobStore, openMemoryEngine } from '@freehold/engine-node';
+import { makeScopeUnit, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
+import { makeKeyring } from '@freehold/store';
+import { build } from 'esbuild';
+import { type HostedLine, type ProcessFault, type ProcessLimits, WorkerdRuntime } from '../src/index.ts';
+
+export interface Instance {
+  readonly tenant: string;
+  readonly scope: string;
+}
+
+export const ACME: Instance = {
+  tenant: 'tnt_00000000000000000000000001',
+  scope: 'scp_00000000000000000000000001',
+};
+export const BOLT: Instance = {
+  tenant: 'tnt_00000000000000000000000002',
+  scope: 'scp_00000000000000000000000002',
+};
+/** A second scope of the first tenant. */
+export const SECOND: Instance = { tenant: ACME.tenant, scope: 'scp_00000000000000000000000003' };
+
+const SECRET = 's'.repeat(40);
+
+export interface PlaceOptions {
+  readonly limits?: Partial<ProcessLimits>;
+  /** The vertical of the scopes. */
+  readonly vertical: string;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export type Place = ReturnType<typeof openPlace>;
+
+export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch }: PlaceOptions) {
+  const folder = mkdtempSync(join(tmpdir(), 'freehold-runtime-'));
+  const faults: ProcessFault[] = [];
+  const incidents: unknown[] = [];
+  const lines: HostedLine[] = [];
+  const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+  const onIncident = (error: unknown): void => void incidents.push(error);
+  const engine = openMemoryEngine({ now: Date.now, random, onIncident });
+  const vaultUnit = makeVaultUnit(makeKeyring(['k'.repeat(43)]));
+  const scopes = new Map([ACME, BOLT, SECOND].map(({ tenant, scope }) => [scope, tenant]));
+  const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
+  const open = (): WorkerdRuntime =>
+    new WorkerdRuntime({
+      folder,
+      engine,
+      now: Date.now,
+      onIncident,
+      limits,
+      onFault: (fault) => void faults.push(fault),
+      ports: {
+        verticalOf: async ({ tenant, scope }) => (scopes.get(scope) === tenant ? vertical : null),
+        settingsOf: async () => ({ settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] }),
+        engine,
+        identity: makeIdentityDirectory(),
+        vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
+        blobs: (scope) => {
+          const store = blobs.get(scope) ?? makeMemoryBlobStore({ now: Date.now });
+          blobs.set(scope, store);
+          return store;
+        },
+        mailer: { send: async () => undefined },
+        issuerFetch: fetch,
+        modelFetch: fetch,
+        modelSecret: () => null,
+        egressPolicy: async () => ({ mode: 'observe', hosts: [] }),
+        onLines: (_vertical, sent) => void lines.push(...sent),
+      },
+    });
+  const place = {
+    folder,
+    faults,
+    incidents,
+    lines,
+    runtime: open(),
+    /** The platform's own request of the management contract. */
+    manage: (path: string, { tenant, scope }: Instance, body: object = {}): Promise<Response> =>
+      place.runtime.manage(
+        vertical,
+        new Request(`http://vertical.internal/internal/${path}`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            [MANAGED_TENANT_HEADER]: tenant,
+            [MANAGED_SCOPE_HEADER]: scope,
+          },
+          body: JSON.stringify({ tenantId: tenant, scopeId: scope, ...body }),
+        }),
+      ),
+    provision: (instance: Instance) => place.manage('provision', instance, { name: 'Shop' }),
+    /** A visitor's request. */
+    visit: (path: string, { tenant, scope }: Instance, init: RequestInit = {}): Promise<Response> =>
+      place.runtime.fetch(
+        vertical,
+        new Request(`http://shop.localhost${path}`, init),
+        { tenant, scope, vertical, version: '1.0.0', surface: 'app', origin: 'http://shop.localhost' },
+        null,
+      ),
+    /** Deploys a bundle of `bundles/`, which declares this application. */
+    upload: async (app: App, entry: string): Promise<string> => {
+      const { version } = app.manifest;
+      const script = `${vertical}--${version}`;
+      const own = makeScopeUnit(app.vertical).migrations.filter(({ guarded }) => guarded);
+      const main = {
+        name: 'main.js',
+        mediaType: 'application/javascript+module',
+        bytes: await bundled(entry),
+      };
+      await place.runtime.upload(
+        {
+          vertical,
+          version,
+          script,
+          manifest: app.manifest,
+          migrations: declaredMigrations(own),
+          modules: [main],
+        },
+        () => undefined,
+      );
+      return script;
+    },
+    /** Ends the platform's side in order, and opens it again over the same data. */
+    reopen: async (): Promise<void> => {
+      await place.runtime.close();
+      place.runtime = open();
+      await place.runtime.open([vertical]);
+    },
+    close: async (): Promise<void> => {
+      await place.runtime.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return place;
+}
+
+const built = new Map<string, Promise<Uint8Array>>();
+
+/** @param entry a file of `bundles/`, or the text of a module that may import from there. */
+function bundled(entry: string): Promise<Uint8Array> {
+  const known = built.get(entry);
+  if (known) return known;
+  const folder = fileURLToPath(new URL('bundles', import.meta.url));
+  const source = entry.endsWith('.ts')
+    ? { entryPoints: [join(folder, entry)] }
+    : { stdin: { contents: entry, resolveDir: folder, loader: 'ts' as const } };
+  const made = build({
+    ...source,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser', 'import'],
+    mainFields: ['module', 'main'],
+    external: ['node:*', 'cloudflare:workers'],
+  }).then(({ outputFiles }) => (outputFiles[0] as { contents: Uint8Array }).contents);
+  built.set(entry, made);
+  return made;
+}
