@@ -24,6 +24,7 @@ import {
   registerVerticals,
 } from './applications/verticals.ts';
 import { type LineSink, makeRequestLog, OperatorNotice, type RequestLog } from './feeds/feeds.ts';
+import { openTelemetryFeed, type TelemetryFeed } from './feeds/telemetry.ts';
 import { WorkSignal } from './jobs/deliveries.ts';
 import { IdleScopes } from './jobs/idle-scopes.ts';
 import { type PlatformJobs, startJobs } from './jobs/start-jobs.ts';
@@ -129,10 +130,20 @@ async function wire(
   const verticals = await openApplications({ settings, core, addresses, idleScopes, workSignal });
   // The directory asks the verticals, and they ask the directory whose scope calls.
   let registry: Directory['hostAdmin'] | null = null;
+  const telemetry: TelemetryFeed = openTelemetryFeed({
+    dataDirectory: settings.dataDirectory,
+    days: settings.telemetryDays,
+    servingVersion: (slug) => core.versions.get(slug) ?? deployed.runtime.serving(slug)?.version,
+    versionOfBundle: (slug, digest) => deployed.runtime.versionOf(slug, digest),
+    now: world.now,
+    onIncident: feeds.onIncident,
+  });
+  cleanup.add(async () => telemetry.store?.close());
   const deployed = await openDeployedVerticals({
     settings,
     core,
     addresses,
+    telemetry,
     directory: () => requireOpen(registry),
   });
   cleanup.add(() => deployed.runtime.close());
@@ -146,6 +157,7 @@ async function wire(
     gateway,
     verticals,
     deployed,
+    telemetry: telemetry.store,
     isReady,
     degraded,
     issuerClient: issuer.client,
@@ -193,6 +205,7 @@ async function wire(
     isReady,
     degraded,
     requestLog,
+    telemetry,
     gate,
   });
   const listener = await listen({
@@ -294,11 +307,13 @@ function openDeployedVerticals({
   settings,
   core,
   addresses,
+  telemetry,
   directory,
 }: {
   readonly settings: Settings;
   readonly core: Core;
   readonly addresses: OwnAddresses;
+  readonly telemetry: TelemetryFeed;
   readonly directory: () => Directory['hostAdmin'];
 }): Promise<DeployedVerticals> {
   const { world, feeds, storage, mail, ownIssuer, platformSecrets } = core;
@@ -314,6 +329,7 @@ function openDeployedVerticals({
     models: settings.models,
     issuerFetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
     directory,
+    onLines: telemetry.onLines,
     now: world.now,
     onIncident: feeds.onIncident,
   });
@@ -365,6 +381,7 @@ function openRouter({
   isReady,
   degraded,
   requestLog,
+  telemetry,
   gate,
 }: {
   readonly settings: Settings;
@@ -377,6 +394,7 @@ function openRouter({
   readonly degraded: () => readonly Degradation[];
   /** Null: requests leave no line. */
   readonly requestLog: RequestLog | null;
+  readonly telemetry: TelemetryFeed;
   readonly gate: RequestGate;
 }): Router {
   const { hostAdmin, controlPlane } = directory;
@@ -409,11 +427,10 @@ function openRouter({
     gate,
     sharedDomains: [addresses.domain],
     now: world.now,
-    onServed: requestLog
-      ? (served) => {
-          activity.served(served);
-          requestLog.onServed(served);
-        }
-      : activity.served,
+    onServed: (served) => {
+      activity.served(served);
+      telemetry.onServed(served);
+      requestLog?.onServed(served);
+    },
   });
 }

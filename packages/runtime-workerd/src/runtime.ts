@@ -99,6 +99,8 @@ export class WorkerdRuntime {
   readonly #processes = new Map<string, VerticalProcess>();
   /** Slug → the version that serves. */
   readonly #serving = new Map<string, ScriptRow>();
+  /** Slug and digest → the version. */
+  readonly #versions = new Map<string, string>();
   /** Slug → the timer of a process that rests. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isClosed = false;
@@ -141,6 +143,7 @@ export class WorkerdRuntime {
       );
     const { script, version, vertical } = upload;
     const stored = await bundles.putScript({ script, version, modules, publicPaths: [] });
+    this.#versions.set(`${vertical} ${stored.bundle}`, version);
     const declared = await this.#check(vertical, stored.bundle);
     requireSame(upload, declared);
     await bundles.putScript({ script, version, modules, publicPaths: declared.publicPaths });
@@ -152,6 +155,8 @@ export class WorkerdRuntime {
       const row = await this.#bundles(vertical).serving({});
       if (!row) continue;
       this.#serving.set(vertical, row);
+      for (const { bundle, version } of await this.#bundles(vertical).scripts({}))
+        this.#versions.set(`${vertical} ${bundle}`, version);
       this.#wakeWhenDue(vertical);
     }
   }
@@ -164,6 +169,11 @@ export class WorkerdRuntime {
   /** The version that serves of a vertical; null where none is deployed. */
   serving(vertical: string): ScriptRow | null {
     return this.#serving.get(vertical) ?? null;
+  }
+
+  /** The version of a bundle that was uploaded here; null for another one. */
+  versionOf(vertical: string, digest: string): string | null {
+    return this.#versions.get(`${vertical} ${digest}`) ?? null;
   }
 
   /** Serves a request of an instance. */

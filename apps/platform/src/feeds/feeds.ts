@@ -8,6 +8,7 @@ import type { RequestLine } from '@freehold/control-plane';
 import type { DirectoryHostAdmin, Incident, OpsFailureInput } from '@freehold/directory';
 import { storageFaultOf } from '@freehold/engine-node';
 import type { IncidentSink } from '@freehold/store';
+import { placeOf } from '../network/place-of.ts';
 import { type ServedNode, type ServedRequest, servedNode } from '../network/router.ts';
 
 /** Something that an operator should know and that is no defect; the message is one sentence. */
@@ -143,15 +144,11 @@ function incidentOf(
   };
 }
 
-/**
- * `GET /api/orders/ord_1` becomes `GET/api/orders/id`: issues are told apart by place, and a place that holds values would
- * be a new issue each time.
- */
+/** The method and address of a request become a place. */
 function methodName(method: string): string {
   const [verb = '', path, ...more] = method.split(' ');
   if (path === undefined || more.length > 0 || !/^[A-Z]+$/.test(verb) || !path.startsWith('/')) return method;
-  const words = path.slice(1).split('/', 5);
-  return [verb, ...words.map((word) => (/^[a-z][a-z-]{0,23}$/.test(word) ? word : 'id'))].join('/');
+  return placeOf(verb, path);
 }
 
 /** The stable reason of an error: its own, a fault of the disk, or the code of the system; `internal` for one without. */

@@ -15,8 +15,10 @@ test('a line is one JSON object, without the name of the actor', () => {
     version: '1.0.0',
     surface: 'app',
     method: 'GET',
+    place: 'GET/api/orders/id',
     status: 200,
     durationMs: 5,
+    traceId: null,
   });
   log.onRequest({
     requestId: 'req_1',

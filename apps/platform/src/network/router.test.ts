@@ -212,10 +212,14 @@ test('a request to an application is reported once, with its node and outcome, a
       return new Response('made', { status: 201 });
     },
   });
-  expect((await ask('http://acme.localhost/orders?token=hush', { method: 'POST' })).status).toBe(201);
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
+  const asked = await ask('http://acme.localhost/orders/Ord_1?token=hush', { method: 'POST', headers });
+  expect(asked.status).toBe(201);
   const { tenant, scope, vertical, version, surface } = route('acme.localhost');
   const node = { tenant, scope, vertical, version, surface };
-  expect(served).toEqual([{ ...node, method: 'POST', status: 201, durationMs: 5 }]);
+  const said = { method: 'POST', place: 'POST/orders/id', status: 201, durationMs: 5, traceId: trace };
+  expect(served).toEqual([{ ...node, ...said }]);
   expect(inside).toEqual(node);
   expect(servedNode()).toBeNull();
   await ask('http://api.localhost/tenants');

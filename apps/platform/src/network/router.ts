@@ -8,6 +8,7 @@ import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts'
 import { refusal } from '@freehold/contracts/http';
 import { CHALLENGE_PATH, type HostDestination } from '@freehold/directory';
 import type { RequestGate } from './activity.ts';
+import { placeOf } from './place-of.ts';
 
 /** Facts about a request's sender that are not in the request. */
 export interface Client {
@@ -38,8 +39,12 @@ export interface NodeEnv extends Client {
 /** One answered request to an application. It holds nothing that the sender wrote, but the method. */
 export interface ServedRequest extends ServedNode {
   readonly method: string;
+  /** The method and the words of the path, without its values: `GET/api/orders/id`. */
+  readonly place: string;
   readonly status: number;
   readonly durationMs: number;
+  /** The trace that the sender named (W3C Trace Context); null for none. */
+  readonly traceId: string | null;
 }
 
 type Fetch = (request: Request, client: Client) => Response | Promise<Response>;
@@ -158,7 +163,9 @@ export function makeRouter(options: RouterOptions): Router {
       return response;
     } finally {
       const durationMs = Math.max(0, options.now() - startedAtMs);
-      options.onServed({ ...served, method: request.method, status, durationMs });
+      const { method, headers } = request;
+      const place = placeOf(method, url.pathname);
+      options.onServed({ ...served, method, place, status, durationMs, traceId: traceIdOf(headers) });
     }
   };
 
@@ -232,6 +239,15 @@ function decodedPath(url: URL): string {
       );
     }
   });
+}
+
+/** W3C Trace Context, section 3.2. A header of another form is no trace. */
+function traceIdOf(headers: Headers): string | null {
+  const [, traceId = null] =
+    /^[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(
+      headers.get('traceparent') ?? '',
+    ) ?? [];
+  return traceId;
 }
 
 function unknownHost(): PlatformError {

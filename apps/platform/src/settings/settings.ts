@@ -130,6 +130,12 @@ const environment = z.object({
   FREEHOLD_USAGE_MARGIN: percentage,
   /** `json`: one line for each request, on standard output. */
   FREEHOLD_LOG: z.enum(['json', 'off'], { error: 'must be json or off' }).default('off'),
+  /** The number of days that measurements of requests are kept, today included; 0 keeps none, and their reads answer 501. */
+  FREEHOLD_TELEMETRY_DAYS: z
+    .string()
+    .regex(/^(?:[0-9]|[12][0-9]|3[01])$/, 'must be a number of days from 0 to 31')
+    .default('7')
+    .transform(Number),
   /** The way people sign in at the demo, and at every instance to which no choice was delivered. */
   FREEHOLD_SIGN_IN: signInMode.default('hosted'),
   /** The mail server, and the sender. Unset: an outbox to read while developing, and no mail in production. */
@@ -246,6 +252,8 @@ export interface Settings {
   readonly modelMarginBasisPoints: number;
   /** Whether each request is a line on standard output. */
   readonly logsRequests: boolean;
+  /** The number of days that measurements are kept; 0 for none. */
+  readonly telemetryDays: number;
   readonly signIn: SignInMode;
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** An origin with a host name, or null when the platform is reached directly at `localhost`. */
@@ -317,6 +325,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     },
     modelMarginBasisPoints: values.FREEHOLD_USAGE_MARGIN,
     logsRequests: values.FREEHOLD_LOG === 'json',
+    telemetryDays: values.FREEHOLD_TELEMETRY_DAYS,
     signIn: values.FREEHOLD_SIGN_IN,
     mail:
       values.FREEHOLD_SMTP_URL === undefined || values.FREEHOLD_MAIL_FROM === undefined

@@ -8,6 +8,7 @@ import {
   makeHostAdmin,
   type VerticalGateway,
 } from '@freehold/directory';
+import type { EmbeddedTelemetry } from '@freehold/telemetry';
 import { openChannels, platformName, sendTest } from '../alerts/channels.ts';
 import type { DeployedVerticals } from '../applications/deployed.ts';
 import { staffOptions } from '../applications/staff.ts';
@@ -44,6 +45,8 @@ export interface DirectoryOptions {
   /** By slug. */
   readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
   readonly deployed: DeployedVerticals;
+  /** Null where nothing is measured. */
+  readonly telemetry: EmbeddedTelemetry | null;
   readonly isReady: () => Promise<boolean>;
   readonly degraded: () => readonly Degradation[];
   /** The client that the issuer knows this platform by; staff sign in there. */
@@ -81,7 +84,7 @@ export function openDirectory(options: DirectoryOptions): Directory {
 }
 
 function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
-  const { settings, core, addresses, providers, gateway, verticals, deployed } = options;
+  const { settings, core, addresses, providers, gateway, verticals, deployed, telemetry } = options;
   const { apiHostnames, homeHostnames, domain, originOf } = addresses;
   const { world, feeds, storage, versions } = core;
   const guarded = makeGuardedFetch({
@@ -108,11 +111,15 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     },
     backups: openBackups(settings),
     runtime: deployed.runtime,
+    ...(telemetry === null ? {} : { telemetry, egress: telemetry }),
     destroyTenantKeys: makeTenantErasure({
       engine: storage.engine,
       vaultUnit: storage.vaultUnit,
       vaults: storage.vaults,
-      forgetCopies: (tenant) => forgetInCopies(settings.dataDirectory, tenant),
+      forgetCopies: (tenant) => {
+        forgetInCopies(settings.dataDirectory, tenant);
+        telemetry?.forgetTenant(tenant);
+      },
       identityUnits: () => [...verticals.values()].map(({ units }) => units.identity),
     }),
     alertsTest: () => sendTest(openChannels(settings.alerts, core.mail.mailer), platformName(settings)),

@@ -1,0 +1,77 @@
+/** Feeds the store of measurements: requests that were served, and what deployed verticals say and call. */
+import { join } from 'node:path';
+import type { HostedLine } from '@freehold/runtime-workerd';
+import type { IncidentSink } from '@freehold/store';
+import { EmbeddedTelemetry } from '@freehold/telemetry';
+import type { ServedRequest } from '../network/router.ts';
+
+export interface TelemetryFeed {
+  /** Null where nothing is measured. */
+  readonly store: EmbeddedTelemetry | null;
+  readonly onServed: (served: ServedRequest) => void;
+  readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
+}
+
+export interface TelemetryFeedOptions {
+  readonly dataDirectory: string;
+  /** 0: nothing is measured. */
+  readonly days: number;
+  /** The version of a vertical that serves. */
+  readonly servingVersion: (vertical: string) => string | undefined;
+  /** The version of a bundle that was deployed. */
+  readonly versionOfBundle: (vertical: string, digest: string) => string | null;
+  readonly now: () => number;
+  readonly onIncident: IncidentSink;
+}
+
+export function openTelemetryFeed(options: TelemetryFeedOptions): TelemetryFeed {
+  const { dataDirectory, days, now, onIncident } = options;
+  if (days === 0) return { store: null, onServed: () => undefined, onLines: () => undefined };
+  const folder = join(dataDirectory, 'telemetry');
+  const store = new EmbeddedTelemetry({ folder, limits: { days }, now, onIncident });
+  return {
+    store,
+    onServed: ({ vertical, version, tenant, scope, place, status, durationMs, traceId }) =>
+      store.served({
+        atMs: now(),
+        script: options.servingVersion(vertical) === version ? vertical : `${vertical}--${version}`,
+        ...{ vertical, version, tenant, scope, operation: place, status, durationMs, traceId },
+      }),
+    onLines: (vertical, lines) => {
+      for (const line of lines) take(store, vertical, line, options);
+    },
+  };
+}
+
+function take(
+  store: EmbeddedTelemetry,
+  vertical: string,
+  line: HostedLine,
+  { versionOfBundle, now }: TelemetryFeedOptions,
+): void {
+  if (line.kind === 'dropped') return;
+  const version = versionOfBundle(vertical, line.digest) ?? 'unknown';
+  if (line.kind === 'egress') {
+    const { atMs, host, bytesOut, status } = line;
+    store.egress({ atMs, vertical, version, host, bytes: bytesOut, failed: status === null });
+    return;
+  }
+  if (line.kind === 'cut') {
+    const text = `${line.lines} more lines of this request were dropped.`;
+    const nowhere = { tenant: null, scope: null, stack: null };
+    store.log({ atMs: now(), vertical, version, ...nowhere, kind: 'console', level: 'warn', text });
+    return;
+  }
+  const { atMs, tenant = null, scope = null } = line;
+  const about = { atMs, vertical, version, tenant, scope };
+  if (line.kind === 'console')
+    store.log({ ...about, kind: 'console', level: line.level, text: line.text, stack: null });
+  else
+    store.log({
+      ...about,
+      kind: 'exception',
+      level: 'error',
+      text: `${line.name}: ${line.text}`,
+      stack: line.stack,
+    });
+}

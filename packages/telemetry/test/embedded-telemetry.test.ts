@@ -1,0 +1,219 @@
+/** Spec C-16, C-24: what was measured is found again by script, by tenant and by time; a bad day loses measurements alone. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ScopeId, TenantId } from '@freehold/contracts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { EmbeddedTelemetry, type ServedLine, type TelemetryLimits } from '../src/index.ts';
+
+const START = Date.UTC(2026, 10, 27, 12);
+const ACME = 'tnt_00000000000000000000000001' as TenantId;
+const BOLT = 'tnt_00000000000000000000000002' as TenantId;
+const SCOPE = 'scp_00000000000000000000000001' as ScopeId;
+
+let folder: string;
+let nowMs: number;
+let incidents: unknown[];
+let store: EmbeddedTelemetry;
+
+const open = (limits: Partial<TelemetryLimits> = {}) =>
+  new EmbeddedTelemetry({
+    folder,
+    limits,
+    now: () => nowMs,
+    onIncident: (error) => void incidents.push(error),
+  });
+
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), 'freehold-telemetry-')), 'telemetry');
+  nowMs = START;
+  incidents = [];
+  store = open();
+});
+
+afterEach(() => {
+  store.close();
+  rmSync(join(folder, '..'), { recursive: true, force: true });
+});
+
+const line = (fields: Partial<ServedLine> = {}): ServedLine => ({
+  atMs: nowMs,
+  script: 'rental',
+  vertical: 'rental',
+  version: '1.0.0',
+  tenant: ACME,
+  scope: SCOPE,
+  operation: 'item/list',
+  status: 200,
+  durationMs: 4,
+  traceId: null,
+  ...fields,
+});
+
+const window = { sinceMs: START - 3_600_000, untilMs: START + 3_600_000 };
+
+describe('requests', () => {
+  test('come newest first, page by page, over the end of a day, and each once', async () => {
+    const midnight = Date.UTC(2026, 10, 28);
+    for (let i = 0; i < 7; i++)
+      store.served(line({ atMs: midnight - 3_000 + i * 1_000, operation: `op/${i}` }));
+    const query = { tenant: ACME, sinceMs: midnight - 60_000, untilMs: midnight + 60_000, limit: 3 };
+    const seen: (string | null)[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await store.tenantLogs({ ...query, ...(cursor === undefined ? {} : { cursor }) });
+      seen.push(...page.items.map(({ operation }) => operation));
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual(['op/6', 'op/5', 'op/4', 'op/3', 'op/2', 'op/1', 'op/0']);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.sqlite'))).toHaveLength(2);
+  });
+
+  test('of a tenant name no other, and are found by scope, vertical and status', async () => {
+    store.served(line({ status: 503 }));
+    store.served(line({ tenant: BOLT, scope: 'scp_00000000000000000000000002' }));
+    store.served(line({ scope: 'scp_00000000000000000000000003' }));
+    const ask = (filter: object) => store.tenantLogs({ tenant: ACME, ...window, limit: 10, ...filter });
+    expect((await ask({})).items.map(({ tenant }) => tenant)).toEqual([ACME, ACME]);
+    expect((await ask({ scope: SCOPE })).items).toHaveLength(1);
+    expect((await ask({ minStatus: 500 })).items).toMatchObject([{ status: 503 }]);
+    expect((await ask({ vertical: 'fieldwork' })).items).toEqual([]);
+  });
+
+  test('lie in the window: its begin counts, its end does not', async () => {
+    for (const atMs of [START - 1, START, START + 999, START + 1_000]) store.served(line({ atMs }));
+    const query = { sinceMs: START, untilMs: START + 1_000, limit: 10 };
+    expect((await store.scriptLogs(query)).items).toHaveLength(2);
+  });
+
+  test('a cursor of another list is refused', async () => {
+    const query = { tenant: ACME, ...window, limit: 1, cursor: 'item.2' };
+    await expect(store.tenantLogs(query)).rejects.toMatchObject({ code: 'validation_failed' });
+  });
+});
+
+describe('figures', () => {
+  test('add up by script and version, with quantiles', async () => {
+    for (let i = 1; i <= 100; i++) store.served(line({ durationMs: i }));
+    store.served(line({ status: 404 }));
+    store.served(line({ status: 500, version: '1.1.0', script: 'rental--1.1.0' }));
+    const { items } = await store.scriptMetrics({ ...window, limit: 10 });
+    expect(items).toMatchObject([
+      { script: 'rental', version: '1.0.0', requests: 101, refused: 1, errors: 0 },
+      { script: 'rental--1.1.0', version: '1.1.0', requests: 1, refused: 0, errors: 1 },
+    ]);
+    const [{ durationMsP50, durationMsP95 } = { durationMsP50: 0, durationMsP95: 0 }] = items;
+    expect(Math.abs((durationMsP50 ?? 0) - 50)).toBeLessThan(6);
+    expect(Math.abs((durationMsP95 ?? 0) - 95)).toBeLessThan(12);
+  });
+
+  test('of groups come page by page', async () => {
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) store.served(line({ version }));
+    const first = await store.scriptMetrics({ ...window, limit: 2 });
+    const cursor = first.nextCursor as string;
+    const second = await store.scriptMetrics({ ...window, limit: 2, cursor });
+    expect([...first.items, ...second.items].map(({ version }) => version)).toEqual([
+      '1.0.0',
+      '1.1.0',
+      '1.2.0',
+    ]);
+    expect(second.nextCursor).toBeNull();
+  });
+
+  test('over time have a point for each step, an empty one too', async () => {
+    store.served(line({ atMs: START }));
+    store.served(line({ atMs: START + 120_000 }));
+    const points = await store.tenantSeries({
+      tenant: ACME,
+      sinceMs: START,
+      untilMs: START + 180_000,
+      stepSeconds: 60,
+    });
+    expect(points.map(({ requests }) => requests)).toEqual([1, 0, 1]);
+    expect(points[1]).toMatchObject({ durationMsP50: null, at: '2026-11-27T12:01:00.000Z' });
+  });
+});
+
+describe('outgoing calls', () => {
+  test('are counted by version and host, and cut at the limit', async () => {
+    const call = { atMs: START, vertical: 'rental', version: '1.0.0', bytes: 10, failed: false };
+    for (const host of ['a.example', 'b.example', 'a.example']) store.egress({ ...call, host });
+    const query = { vertical: 'rental', sinceMs: START - 1, limit: 1 };
+    expect(await store.observed(query)).toEqual({
+      hosts: [{ version: '1.0.0', host: 'a.example', calls: 2, lastSeenAtMs: START }],
+      sampled: false,
+      truncated: true,
+    });
+    expect((await store.observed({ ...query, vertical: 'other' })).hosts).toEqual([]);
+  });
+});
+
+describe('a bad day', () => {
+  test('what does not fit is dropped and counted, and no caller waits', async () => {
+    store.close();
+    store = open({ waitingMax: 3 });
+    for (let i = 0; i < 5; i++) store.served(line());
+    expect(store.dropped).toBe(2);
+    expect((await store.scriptLogs({ ...window, limit: 10 })).items).toHaveLength(3);
+  });
+
+  test('a vertical that says too much in a minute is told so once, and cut', () => {
+    store.close();
+    store = open({ linesPerMinute: 2 });
+    const said = {
+      vertical: 'rental',
+      version: '1.0.0',
+      tenant: ACME,
+      scope: SCOPE,
+      level: 'log',
+      stack: null,
+    };
+    for (let i = 0; i < 10; i++) store.log({ ...said, atMs: START, kind: 'console', text: `line ${i}` });
+    expect(store.dropped).toBe(7);
+  });
+
+  test('a damaged file is put aside, named, and begun anew', async () => {
+    store.served(line());
+    store.close();
+    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
+    writeFileSync(
+      join(folder, file),
+      'no database at all, but long enough to be looked at as one '.repeat(80),
+    );
+    store = open();
+    store.served(line());
+    expect((await store.scriptLogs({ ...window, limit: 10 })).items).toHaveLength(1);
+    expect(readdirSync(folder).some((name) => name.includes('.damaged-'))).toBe(true);
+    expect(String(incidents[0])).toMatch(/put aside/);
+  });
+
+  test('old days go, and so do the oldest of too many bytes', () => {
+    for (let day = 0; day < 9; day++) {
+      nowMs = START + day * 86_400_000;
+      store.served(line());
+      store.flush();
+    }
+    const days = () => readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
+    expect(days()).toHaveLength(7);
+    store.close();
+    nowMs += 86_400_000;
+    store = open({ bytesMax: 1 });
+    store.served(line());
+    store.flush();
+    expect(days()).toHaveLength(1);
+  });
+
+  test('nothing of a forgotten tenant is left in any file', async () => {
+    store.served(line());
+    store.served(line({ tenant: BOLT }));
+    store.flush();
+    store.forgetTenant(ACME);
+    expect((await store.tenantLogs({ tenant: ACME, ...window, limit: 10 })).items).toEqual([]);
+    expect((await store.tenantLogs({ tenant: BOLT, ...window, limit: 10 })).items).toHaveLength(1);
+  });
+
+  test('without a request there is no file', () => {
+    store.flush();
+    expect(existsSync(folder)).toBe(false);
+  });
+});
