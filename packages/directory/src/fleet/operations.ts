@@ -169,7 +169,10 @@ export interface WaveScope {
   readonly migrates: boolean;
 }
 
-type MigrateWork = CallOf<typeof fleetMigrate>['body'];
+type MigrateWork = CallOf<typeof fleetMigrate>['body'] & {
+  /** The tenant whose vertical it is, for the wave of one vertical. */
+  readonly owner?: TenantId | null;
+};
 
 interface MigrateFacts {
   readonly applied: number;
@@ -185,8 +188,8 @@ const moveVertical = /* @__PURE__ */ longWork<typeof verticalsMove, MigrateWork,
   verticalsMove,
   {
     begin: ({ db }, { params, body, actor }) => {
-      const { slug: vertical } = requireVertical(db, actor, params.slug);
-      return beginningOf({ ...body, vertical });
+      const { slug: vertical, ownerTenant } = requireVertical(db, actor, params.slug);
+      return beginningOf({ ...body, vertical, owner: ownerTenant });
     },
     settle: (_context, work, facts) => endingOf(work, facts),
   },
@@ -196,19 +199,20 @@ const moveVertical = /* @__PURE__ */ longWork<typeof verticalsMove, MigrateWork,
 function beginningOf(work: MigrateWork) {
   const { vertical } = work;
   return {
-    intent: { target: targetOf(vertical), before: null, after: { ...work } },
+    intent: { target: targetOf(work), before: null, after: { ...work } },
     work,
     subject: vertical === undefined ? 'fleet' : `fleet/${vertical}`,
     unit: 'scopes',
   };
 }
 
-function endingOf({ vertical }: MigrateWork, facts: MigrateFacts) {
-  return { result: facts, audit: { target: targetOf(vertical), before: null, after: { ...facts } } };
+function endingOf(work: MigrateWork, facts: MigrateFacts) {
+  return { result: facts, audit: { target: targetOf(work), before: null, after: { ...facts } } };
 }
 
-function targetOf(vertical: string | undefined): LogTarget {
-  return { tenant: null, scope: null, vertical: vertical ?? null, other: null };
+/** A wave of one vertical is its owner's work too, who follows it. */
+function targetOf({ vertical, owner }: MigrateWork): LogTarget {
+  return { tenant: owner ?? null, scope: null, vertical: vertical ?? null, other: null };
 }
 
 interface FleetDeps {

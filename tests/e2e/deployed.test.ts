@@ -1,0 +1,181 @@
+/**
+ * A vertical that the platform does not contain, from its builder's folder: deployed with a push token, served, moved to a
+ * version with a migration, killed with everything, measured, and kept where a step back is not possible.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeControlPlaneClient } from '@freehold/control-plane/client';
+import { build } from 'vite';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Caller, throughCaller } from '../support/http.ts';
+import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+import { signIn } from '../support/sign-in.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const ada = new Caller();
+let folder: string;
+let place: PlatformPlace;
+let platform: RunningPlatform;
+let client: ReturnType<typeof makeControlPlaneClient>;
+let token: string;
+let tenant: string;
+let scope: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'freehold-rental-'));
+  cpSync(join(root, 'examples/rental'), folder, {
+    recursive: true,
+    filter: (path) => !/(?:node_modules|\.freehold|dist)$/.test(path),
+  });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  await build({
+    root: join(root, 'examples/rental/web'),
+    logLevel: 'error',
+    build: { outDir: join(folder, 'web/dist') },
+  });
+  place = await newPlace();
+  platform = await startPlatform(place);
+  client = makeControlPlaneClient({
+    baseUrl: place.url('api.localhost'),
+    token: platform.serviceToken(),
+    fetch: throughCaller,
+  });
+  ({ id: tenant } = await client.tenants.create({ body: { slug: 'shop', name: 'Shop' } }));
+  const made = await client.pushTokens.create({
+    body: { name: 'ci', tenant: tenant as never, kind: 'deploy' },
+  });
+  token = made.secret;
+}, 120_000);
+
+afterAll(async () => {
+  ada[Symbol.dispose]();
+  await platform?.stop();
+  place?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `freehold` in the builder's folder, as CI does. */
+function freehold(...args: readonly string[]): Promise<Ran> {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    FREEHOLD_URL: place.url('api.localhost'),
+    FREEHOLD_TOKEN: token,
+  };
+  return new Promise((resolve) => {
+    const program = [join(root, 'packages/cli/src/main.ts'), ...args];
+    execFile(process.execPath, program, { cwd: folder, env }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+    );
+  });
+}
+
+function edit(file: string, change: (text: string) => string): void {
+  const path = join(folder, file);
+  const before = readFileSync(path, 'utf8');
+  const after = change(before);
+  expect(after).not.toBe(before);
+  writeFileSync(path, after);
+}
+
+const at = (path: string): string => `${place.url('shop.localhost')}${path}`;
+const items = async () =>
+  (await ada.ask(at('/api/items'))).json<{ items: { name: string }[] }>().items.map(({ name }) => name);
+
+// spec C-13
+test('a builder deploys it with a push token, and the platform serves it', async () => {
+  const { code, out, err } = await freehold('deploy', '--json');
+  expect([code, err]).toEqual([0, '']);
+  expect(JSON.parse(out)).toMatchObject({
+    promoted: true,
+    version: { vertical: 'rental', version: '0.1.0', status: 'admitted', serving: true },
+    wave: { moved: 0 },
+  });
+  ({ id: scope } = await client.scopes.provision({
+    params: { tenant: tenant as never },
+    body: { slug: 'main', name: 'Shop', vertical: 'rental' },
+  }));
+  await client.hostnames.bind({
+    body: { hostname: 'shop.localhost', tenant: tenant as never, scope: scope as never },
+  });
+  await signIn(ada, place.url('shop.localhost'), 'ada');
+  expect((await ada.ask(at('/api/me'))).json()).toMatchObject({
+    status: 'member',
+    roles: [{ key: 'owner' }],
+  });
+  const made = await ada.ask(at('/api/items'), {
+    headers: { origin: place.url('shop.localhost') },
+    json: { name: 'Drill', dailyCents: 1_200, depositCents: 5_000 },
+  });
+  expect(made.status, made.text).toBe(201);
+  expect((await ada.ask(at('/'))).text).toContain('<title>Rental</title>');
+}, 60_000);
+
+test('the same again sends nothing, and does nothing', async () => {
+  const { code, out } = await freehold('deploy');
+  expect([code, out]).toEqual([0, expect.stringMatching(/0 of \d+ files were sent/)]);
+}, 30_000);
+
+// spec C-04
+test('a version with a migration moves the instance, with a snapshot from before', async () => {
+  edit('src/manifest.ts', (text) => text.replace("version: '0.1.0'", "version: '0.2.0'"));
+  edit('src/migrations.ts', (text) =>
+    text.replace(
+      /\n\];\s*$/,
+      "\n  { version: 9, name: 'shelves', sql: 'CREATE TABLE shelves (id TEXT PRIMARY KEY) STRICT' },\n];\n",
+    ),
+  );
+  const refused = await freehold('deploy');
+  expect([refused.code === 0, refused.err]).toEqual([
+    false,
+    expect.stringContaining('--acknowledge-migrations'),
+  ]);
+  const { code, out, err } = await freehold('deploy', '--acknowledge-migrations');
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toContain('1 scope was moved to it.');
+  const params = { tenant: tenant as never, scope: scope as never };
+  expect((await client.snapshots.list({ params })).items).toMatchObject([{ name: 'before 0.2.0' }]);
+  expect(await items()).toEqual(['Drill']);
+}, 60_000);
+
+// spec D-01
+test('a kill of the platform loses nothing of it', async () => {
+  await platform.kill();
+  platform = await startPlatform(place);
+  expect(await items()).toEqual(['Drill']);
+}, 60_000);
+
+test('a version that cannot open the instance leaves it where it is, and says so', async () => {
+  const { code, err } = await freehold('rollback', 'rental', '--acknowledge-migrations');
+  expect([code === 0, err]).toEqual([false, expect.stringContaining(scope)]);
+  expect(await items()).toEqual(['Drill']);
+  const { items: counted } = await client.fleetMigrations.get({ query: { vertical: 'rental' } });
+  expect(counted).toMatchObject([{ failed: 1, failures: [{ scope }] }]);
+  const back = await freehold('rollback', 'rental', '0.2.0', '--acknowledge-migrations');
+  expect([back.code, back.err]).toEqual([0, '']);
+}, 60_000);
+
+// spec C-16, C-24
+test('its requests are measured, and its outgoing calls are watched', async () => {
+  const { items: lines } = await client.observability.tenantLogs({ query: { tenant: tenant as never } });
+  expect(lines).toContainEqual(
+    expect.objectContaining({ vertical: 'rental', status: 200, operation: 'GET/api/items' }),
+  );
+  const report = await client.verticals.egress({ params: { slug: 'rental' } });
+  expect(report).toMatchObject({ sampled: false, truncated: false, hours: 24, limit: 500 });
+  const { items: refs } = await client.serviceRefs.list({ query: {} });
+  expect(refs.filter(({ vertical }) => vertical === 'rental').map(({ script }) => script)).toEqual([
+    'rental',
+    'rental--0.1.0',
+    'rental--0.2.0',
+  ]);
+});
