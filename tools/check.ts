@@ -1,5 +1,5 @@
 /**
- * `npm run check`: types, lint, format, import boundaries, plain language, dead code, the lock file and spec
+ * `npm run check`: types, lint, format, import boundaries, plain language, dead code, the lock file, the list of faults and spec
  * citations. `npm run fix` repairs lint, format and the lock file.
  */
 import { runStep, type Step } from './run.ts';
@@ -22,6 +22,7 @@ const steps: Step[] = [
   { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },
   { name: 'plain language', command: ['node', 'tools/language.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },
+  { name: 'deliberate faults', command: ['node', 'tools/mutants.ts', '--check'] },
   { name: 'spec citations', command: ['node', 'tools/spec.ts', '--json', '--require', HELD.join(',')] },
 ];
 
