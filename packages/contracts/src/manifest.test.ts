@@ -56,3 +56,32 @@ test.each([
   const { error } = manifestSchema.safeParse({ ...manifest, ...change });
   expect(error?.issues.map(({ path, message: said }) => [path.join('.'), said])).toEqual([[place, message]]);
 });
+
+test.each([
+  ['a line end in a name', { name: 'Library\nof the city' }, 'name'],
+  ['a blank name', { name: ' ' }, 'name'],
+  [
+    'a turned text in the name of a role',
+    { roles: { reader: { name: 'a\u202eb', permissions: [] } } },
+    'roles.reader.name',
+  ],
+  [
+    'a control in the name of a service',
+    { services: { printer: { name: 'a\u0007', permissions: [] } } },
+    'services.printer.name',
+  ],
+  ['a turned text in a description', { permissions: { 'book.read': 'a\u202eb' } }, 'permissions.book.read'],
+  [
+    'a control in the summary of a setting',
+    { env: { PAPER: { summary: 'a\u001b[2J' } } },
+    'env.PAPER.summary',
+  ],
+])('%s is refused, with its place', (_, change, place) => {
+  const { error } = manifestSchema.safeParse({ ...manifest, ...change });
+  expect(error?.issues.map(({ path }) => path.join('.'))).toContain(place);
+});
+
+test('descriptions keep their line ends', () => {
+  const change = { permissions: { 'book.read': 'Read a book,\nalso one that is lent' } };
+  expect(manifestSchema.safeParse({ ...manifest, ...change }).success).toBe(true);
+});

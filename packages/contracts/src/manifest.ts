@@ -1,6 +1,7 @@
 /** The manifest of a vertical, for the platform, the kernel and the staff. */
 import { z } from 'zod';
 import { serviceKey } from './ids.ts';
+import { lineOfText, optionalLineOfText, optionalNoteText } from './plain-text.ts';
 
 export const slug = z
   .string()
@@ -27,7 +28,7 @@ export const roleKey = z
 
 /** One setting that a vertical reads. Precedence: delivered, then binding, then default (spec 2.3). */
 export const envEntry = z.strictObject({
-  summary: z.string().max(1000),
+  summary: optionalNoteText(1000),
   default: z.string().max(16_384).optional(),
   secret: z.boolean().optional(),
 });
@@ -47,16 +48,19 @@ export type EnvSpec = z.infer<typeof envSpec>;
 export const manifestSchema = z
   .strictObject({
     slug,
-    name: z.string().min(1).max(100),
+    name: lineOfText(100),
     version: z
       .string()
       .max(64)
       .regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/, 'must be a version such as 1.4.0'),
     /** Permission key → its description. */
-    permissions: z.record(permissionKey, z.string().max(1000)),
+    permissions: z.record(permissionKey, optionalNoteText(1000)),
     roles: z.record(
       roleKey,
-      z.strictObject({ name: z.string().max(200), permissions: z.array(permissionKey).max(PERMISSIONS_MAX) }),
+      z.strictObject({
+        name: optionalLineOfText(200),
+        permissions: z.array(permissionKey).max(PERMISSIONS_MAX),
+      }),
     ),
     /** The role that the owner seat is granted. */
     ownerRole: roleKey,
@@ -81,7 +85,7 @@ export const manifestSchema = z
       .record(
         serviceKey,
         z.strictObject({
-          name: z.string().max(200),
+          name: optionalLineOfText(200),
           permissions: z.array(permissionKey).max(PERMISSIONS_MAX),
         }),
       )
