@@ -9,6 +9,15 @@ const s3 = 'packages/archive-s3';
 
 export const ENGINE_NODE: readonly Mutant[] = [
   {
+    id: 'node-failing-disk-taken-for-lost',
+    requirement: null,
+    claim: 'A database that the disk could not read for a moment is replaced by a copy.',
+    file: `${src}/copies/replace-unit.ts`,
+    find: 'return isNone || isDamaged(error) ||',
+    replace: "return isNone || (error as PlatformError).reason === 'storage_failed' || isDamaged(error) ||",
+    killer: inNode('packages/engine-node/test/lost-units.test.ts', 'a database that the disk could not read'),
+  },
+  {
     id: 'node-commit-not-durable',
     requirement: null,
     claim: 'A commit is acknowledged before it is in the log of the file system.',

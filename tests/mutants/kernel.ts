@@ -6,6 +6,15 @@ const test = 'packages/kernel/test';
 
 export const KERNEL: readonly Mutant[] = [
   {
+    id: 'kernel-failing-scope-taken-for-lost',
+    requirement: null,
+    claim: 'A scope that fails to answer is restored as a lost one, with the rights of the copy.',
+    file: `${src}/sealing/keyed-scope.ts`,
+    find: "return error.code === 'not_found' || error.reason === 'unit_unreadable';",
+    replace: 'return true;',
+    killer: inNode(`${test}/lost-scopes.test.ts`, 'a scope that fails to answer'),
+  },
+  {
     id: 'kernel-permission-not-demanded',
     requirement: null,
     claim: 'An operation runs although its caller lacks the permission.',

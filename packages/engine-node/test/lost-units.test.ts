@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openNodeEngine } from '../src/index.ts';
 import { checkedLine } from '../src/lib/durable-file.ts';
 import { type HistoryFixture, openHistory } from './history-fixture.ts';
@@ -101,6 +101,36 @@ test('a sound database is replaced, not put aside', async () => {
   const restored = await tools.restore('sqlite', blob(copy), undefined, undefined, LOST);
   expect(restored.setAside).toBeUndefined();
   expect(namesIn(dataDirectory).filter((name) => name.includes('damaged'))).toEqual([]);
+});
+
+/** A disk that fails to read one database while `fails` is true. */
+function failingReads(path: string): { fails: boolean } {
+  const state = { fails: true };
+  const exec = DatabaseSync.prototype.exec;
+  const double = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+    this: DatabaseSync,
+    sql: string,
+  ) {
+    // SQLite, "Result and Error Codes": SQLITE_IOERR_READ.
+    if (state.fails && this.location() === path)
+      throw Object.assign(new Error('disk I/O error'), { errcode: 266 });
+    return exec.call(this, sql);
+  });
+  onTestFinished(() => double.mockRestore());
+  return state;
+}
+
+test('a database that the disk could not read for a moment is not taken for lost: nothing replaces it', async () => {
+  const { dataDirectory, copy } = await closedWithCopy();
+  const disk = failingReads(fileOf(dataDirectory));
+  const opened = openHistory(dataDirectory);
+  const failed = { status: 503, reason: 'storage_failed' };
+  await expect(opened.engine.unit(historyUnit, 'a').count()).rejects.toMatchObject(failed);
+  const refused = opened.tools.restore('ndjson', blob(copy), undefined, undefined, LOST);
+  await expect(refused).rejects.toMatchObject(failed);
+  disk.fails = false;
+  expect(await notesOf(opened)).toEqual(['one', 'two']);
+  expect(namesIn(dataDirectory).filter((name) => name.includes('damaged-'))).toEqual([]);
 });
 
 test('a database that is damaged within, and opens, is restored too', async () => {

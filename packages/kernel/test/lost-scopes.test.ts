@@ -429,6 +429,32 @@ test('a sound scope whose rights cannot be read for a moment does not get the ri
   expect(await rolesIn(host)).toEqual(['1 librarian', '2 visitor']);
 });
 
+test.each(['internal', 'unavailable'] as const)(
+  'a scope that fails to answer (%s) is not taken for lost: a restore is refused, and the roles stay',
+  async (code) => {
+    const before = await loweredSince();
+    await before.engine.close();
+    const failing = { isOn: false };
+    const { host } = startOn(before.dataDirectory, { standing: async () => null }, (engine) => ({
+      ...engine,
+      unit: (unit, key, options) =>
+        new Proxy(engine.unit(unit, key, options), {
+          get: (stub, method) => {
+            if (!failing.isOn || method !== 'identify') return Reflect.get(stub, method);
+            return async () => {
+              throw new PlatformError(code, 'The disk could not be read.', { reason: 'storage_failed' });
+            };
+          },
+        }),
+    }));
+    failing.isOn = true;
+    const refused = host.restoreScopeLocal(asNdjson, bodyOf(before.copy));
+    await expect(refused).rejects.toMatchObject({ code, reason: 'storage_failed' });
+    failing.isOn = false;
+    expect(await rolesIn(host)).toEqual(['1 librarian', '2 visitor']);
+  },
+);
+
 test('a lost scope is restored with the members and roles that the identity directory knows', async () => {
   const before = await loweredSince();
   await before.engine.close();

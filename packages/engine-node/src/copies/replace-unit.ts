@@ -1,6 +1,6 @@
 /** Restores a unit from a copy, rewinds it or removes it, entirely or not at all. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -19,7 +19,7 @@ import { bookmarkOf } from '../history/bookmark.ts';
 import { findCommit, type Target, wayTo } from '../history/commits.ts';
 import { type LoadedHistory, loadHistory } from '../history/load-history.ts';
 import { syncDirectory } from '../lib/durable-file.ts';
-import { isDamaged, isUnreadable } from '../lib/sqlite-errors.ts';
+import { isDamaged } from '../lib/sqlite-errors.ts';
 import { asidePath } from '../lib/unit-files.ts';
 import { discard } from '../processes/copy-workers.ts';
 import type { OpenedUnit } from '../units/open-units.ts';
@@ -201,12 +201,13 @@ function openUnlessLost(unit: UnitAccess): OpenedUnit | null {
 }
 
 /**
- * Whether an error says that the unit's database is damaged or missing. A full disk, a lock, a missing right or too many
- * open files do not: then the database may be whole.
+ * Whether an error says that the unit's database is damaged or missing. A full or failing disk, a lock, a missing right
+ * or too many open files do not: then the database may be whole, and the rights in it are those that count.
+ * @throws the file system's error where it cannot tell whether the database is there.
  */
 function isLost({ files }: UnitAccess, error: unknown): boolean {
   const isNone = error instanceof PlatformError && error.reason === 'unknown_unit';
-  return isNone || !existsSync(files.database) || isDamaged(error) || isUnreadable(error);
+  return isNone || isDamaged(error) || statSync(files.database, { throwIfNoEntry: false }) === undefined;
 }
 
 /** Puts the database aside that cannot be read, with its log. Its history and its snapshots stay, and go on. */

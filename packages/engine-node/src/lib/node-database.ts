@@ -14,7 +14,7 @@ import {
 } from '@freehold/store';
 import { isRefused } from './guard.ts';
 import { makePrivateFile } from './private-file.ts';
-import { isDamaged, isNotAuthorized, isStorageFailure } from './sqlite-errors.ts';
+import { isDamaged, isNotAuthorized, isStorageFailure, isUnreadable } from './sqlite-errors.ts';
 
 /** The number of prepared statements that one view of a database caches; the least recently used is dropped first. */
 const STATEMENTS_MAX = 256;
@@ -60,7 +60,7 @@ export interface LogState {
 export interface NodeDatabaseOptions {
   /** True leaves the emptying of the log to the caller. Default false. */
   readonly ownLog?: boolean;
-  /** Returns the error for a statement outside of a transaction that met a damaged page. Default: the error itself. */
+  /** Returns the error for a statement outside of a transaction that met a damaged page or a failing disk. Default: the error itself. */
   readonly onDamage?: (error: unknown) => unknown;
   /** The contents to begin with, as {@link NodeDatabase.image} returned them. For a database in memory alone. */
   readonly image?: Uint8Array;
@@ -218,7 +218,8 @@ export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions 
       return new StatementRefused('this statement is not allowed here', { cause: error });
     // After a failing disk nothing is certain, whether SQLite undid the statement or the whole transaction.
     if (depth > 0) return isStorageFailure(error) || !connection.isTransaction ? lose(error) : error;
-    return openOptions.onDamage && isDamaged(error) ? openOptions.onDamage(error) : error;
+    const isOfTheFile = isDamaged(error) || isUnreadable(error);
+    return openOptions.onDamage && isOfTheFile ? openOptions.onDamage(error) : error;
   };
 
   const views = new Map<string, SqlDatabase>();

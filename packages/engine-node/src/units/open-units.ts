@@ -220,7 +220,7 @@ function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOp
   const { storage } = parts;
   if (options.create) attemptOn(storage, files, () => prepareDirectory(files));
   const loaded = limits && attemptOn(storage, files, () => loadHistory(files));
-  const onDamage = (error: unknown): unknown => storage.judge(files, error);
+  const onDamage = (error: unknown): unknown => storage.judgeRead(files, error);
   const database = attemptOn(storage, files, () =>
     openNodeDatabase(files.database, { ownLog: limits !== null, onDamage }),
   );
@@ -319,7 +319,7 @@ function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOp
     };
   } catch (error) {
     close();
-    throw isDamaged(error) ? storage.unreadable(files, error) : storage.judge(files, error);
+    throw isDamaged(error) ? storage.unreadable(files, error) : storage.judgeRead(files, error);
   }
 }
 
@@ -358,7 +358,7 @@ function attemptOn<T>(storage: StorageMonitor, files: UnitFiles, work: () => T):
   try {
     return work();
   } catch (error) {
-    const judged = isDamaged(error) ? error : storage.judge(files, error);
+    const judged = isDamaged(error) ? error : storage.judgeRead(files, error);
     throw judged === error ? storage.unreadable(files, error) : judged;
   }
 }

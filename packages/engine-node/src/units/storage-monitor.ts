@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
-import { isDamaged } from '../lib/sqlite-errors.ts';
+import { isDamaged, isUnreadable } from '../lib/sqlite-errors.ts';
 import {
   probeStorage,
   type StorageFault,
@@ -103,6 +103,20 @@ export class StorageMonitor {
       this.#report(new PlatformError('unavailable', detail, { reason: fault, cause: error }));
     }
     return storageProblem(fault, error);
+  }
+
+  /**
+   * As {@link judge}, for an opening or a reading. A disk that could not be read says nothing about the file on it:
+   * `unavailable`, reason `storage_failed`.
+   */
+  judgeRead(files: UnitFiles, error: unknown): unknown {
+    const judged = this.judge(files, error);
+    if (judged !== error || !isUnreadable(error)) return judged;
+    return new PlatformError(
+      'unavailable',
+      'The disk of this platform could not be read. Try again in a moment. If that does not help, ask the operator: the log names the cause.',
+      { reason: 'storage_failed', headers: { 'retry-after': '30' }, cause: error },
+    );
   }
 
   /** A unit stored something. Called after a commit while something is {@link failing}. */

@@ -191,7 +191,7 @@ async function bindAll(
 /** Whether a scope's answer says that its database is damaged or missing. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;
-  return error.code === 'internal' || error.code === 'not_found' || error.reason === 'unit_unreadable';
+  return error.code === 'not_found' || error.reason === 'unit_unreadable';
 }
 
 /** Binds the keys that wait at this moment, and no later ones. */
