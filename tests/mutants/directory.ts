@@ -5,6 +5,18 @@ const src = 'packages/directory/src';
 
 export const DIRECTORY: readonly Mutant[] = [
   {
+    id: 'directory-revoked-service-token-in-a-restore',
+    requirement: null,
+    claim: 'A restore of the directory gives back the push tokens of a revoked service token.',
+    file: 'packages/directory/src/revocations/rules.ts',
+    find: "'service-tokens.revoke': ({ other, after }) => [other, ...texts(after.ended)]",
+    replace: "'service-tokens.revoke': ({ other }) => [other]",
+    killer: inNode(
+      'packages/directory/src/tokens/lineage.test.ts',
+      'ends the push tokens that it made and their successors',
+    ),
+  },
+  {
     id: 'dir-idle-staff-stay-in',
     requirement: null,
     claim: 'A session of staff that was not used for the set time goes on.',

@@ -82,7 +82,7 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
   'snapshots.delete': ({ scope, other }) => [removed('snapshot', [scope, other])],
   'push-tokens.revoke': ({ other, after }) => [other, ...texts(after.ended)].map(revokedToken),
   'push-tokens.rotate': tokenEnd,
-  'service-tokens.revoke': ({ other }) => [set('token', [other], { revoked: true })],
+  'service-tokens.revoke': ({ other, after }) => [other, ...texts(after.ended)].map(revokedToken),
   'service-tokens.rotate': tokenEnd,
   'staff.remove': ({ other, before }) => [
     removed('member', [other]),

@@ -309,7 +309,7 @@ test('the least kind of each operation, listed again by hand: the declarations m
       'verticals.get',
       'verticals.instances',
     ],
-    ...['verticals.list', 'verticals.update'],
+    ...['verticals.list', 'verticals.modules', 'verticals.move', 'verticals.update'],
   ]);
   expect(least('read')).toEqual([
     ...['bookmarks.list', 'cause.get', 'dead-letters.list', 'denials.list', 'denials.summary', 'effects.get'],

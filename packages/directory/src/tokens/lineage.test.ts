@@ -92,6 +92,27 @@ describe('revoking a token', () => {
   });
 });
 
+describe('revoking a service token', () => {
+  test('ends the push tokens that it made and their successors, and no other; also in a restored directory', async () => {
+    const platform = await openPlatform({ backups: makeMemoryBackups() });
+    const { id: tenant } = await platform.tenant('acme');
+    const service = await platform.value<Made>('service-tokens.create', { body: { name: 'x' } });
+    const made = await create(platform, tenant, await shown(platform, service));
+    const successor = await rotate(platform, made, await shown(platform, made));
+    const other = await create(platform, tenant);
+    const backup = (await platform.finish(platform.call('directory-backups.create', { body: {} })))
+      .result as BackupRecord;
+    await platform.call('service-tokens.revoke', { params: { token: service.token.id } });
+    expect(await working(platform, service, made, successor, other)).toEqual([false, false, false, true]);
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      action: 'service-tokens.revoke',
+      after: { revoked: true, ended: [made.token.id, successor.token.id].sort() },
+    });
+    await platform.finish(platform.call('directory.restore', { body: { backup: backup.id } }));
+    expect(await working(platform, service, made, successor, other)).toEqual([false, false, false, true]);
+  });
+});
+
 describe('removing a person', () => {
   test('lists and ends the push tokens that they made, by themselves or by a service token of theirs', async () => {
     const platform = await openPlatform({ backups: makeMemoryBackups() });

@@ -1,6 +1,6 @@
 /**
- * Lineages of push tokens. A token descends from the one that it replaced, and from the one that made it: the
- * holder of either may hold the successor's secret too. So ending a token ends all of its descendants.
+ * Lineages of push tokens. A token descends from the one that it replaced, and from the one that made it, a service token
+ * too: the holder of either may hold the successor's secret. So ending a token ends all of its descendants.
  */
 import type { SqlDatabase } from '@freehold/store';
 
@@ -17,7 +17,7 @@ export interface Ending {
   readonly revision: number;
 }
 
-/** Revokes a push token with its descendants. Returns the ids of those that were not revoked before. */
+/** Revokes a token with its descendants. Returns the ids of those that were not revoked before. */
 export function endLineage(db: SqlDatabase, token: string, ending: Ending): string[] {
   return end(db, living(db, [token]), ending);
 }

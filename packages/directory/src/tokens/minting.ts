@@ -9,7 +9,7 @@ import type { StaffRole } from '../declarations/staff.ts';
 import type { TokenRights } from '../declarations/tokens.ts';
 import type { AuditEntry, Change, ChangeContext } from '../lib/handlers.ts';
 import { endLineage } from './lineage.ts';
-import { insertToken, retireTokenRow, revokeTokenRow, rightsOfToken, type TokenRow } from './store.ts';
+import { insertToken, retireTokenRow, rightsOfToken, type TokenRow } from './store.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -126,10 +126,10 @@ export function rotateToken<T>(
 }
 
 /**
- * Revokes a push token and all that descend from it. Returns the row to log, which names the descendants that ended; null
- * when nothing is left to end.
+ * Revokes a token and all push tokens that descend from it. Returns the row to log, which names the descendants that
+ * ended; null when nothing is left to end.
  */
-export function revokePushToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
+export function revokeToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
   const nowMs = context.now();
   const all = endLineage(context.db, before.id, { nowMs, revision });
   if (all.length === 0) return null;
@@ -140,14 +140,6 @@ export function revokePushToken(context: UnitContext, before: TokenRow, revision
     before: auditFields(before),
     after: { ...auditFields(after), ...(ended.length > 0 ? { ended } : {}) },
   };
-}
-
-/** Revokes a service token. Returns the row to log, or null for a token that was revoked before. */
-export function revokeToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
-  if (before.revokedAtMs !== null) return null;
-  const after: TokenRow = { ...before, revokedAtMs: context.now(), revision };
-  revokeTokenRow(context.db, after);
-  return { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
 }
 
 export function targetOf(row: TokenRow): AuditEntry['target'] {

@@ -31,7 +31,7 @@ import { defineFeature } from '../lib/feature.ts';
 import { change, read } from '../lib/handlers.ts';
 import { requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
-import { auditFields, mintToken, revokePushToken, rotateToken, targetOf } from './minting.ts';
+import { auditFields, mintToken, revokeToken, rotateToken, targetOf } from './minting.ts';
 import { tokenMigrations } from './schema.ts';
 import {
   createServiceToken,
@@ -184,7 +184,7 @@ const dropPushToken = /* @__PURE__ */ change(pushTokensRevoke, (context, { param
   requireMatch(ifMatch, String(before.revision));
   // A person may end a token that may do more than they: a stolen one has to end at once.
   if (memberBehind(actor) === null) requireCovering(actor, before);
-  return { status: 204, value: null, audit: revokePushToken(context, before, context.revision) };
+  return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
 });
 
 function requirePushToken(

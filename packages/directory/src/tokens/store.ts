@@ -77,7 +77,6 @@ const tokens = defineTable('tokens', ['id'], {
 export type TokenRow = RowOf<typeof tokens>;
 
 export const loadToken = tokens.get;
-export const revokeTokenRow = tokens.updating('revokedAtMs', 'revision');
 /** Lets a token end earlier. */
 export const retireTokenRow = tokens.updating('expiresAtMs', 'revision');
 type OfRights = 'kind' | 'verticals' | 'scopes' | 'replaces';
