@@ -9,6 +9,7 @@ import { devCommand } from './dev/dev-command.ts';
 import type { CommandTable } from './lib/command-line.ts';
 import { loginCommand } from './login/login-command.ts';
 import { logoutCommand, whoamiCommand } from './login/session-commands.ts';
+import { logsCommand } from './logs/logs-command.ts';
 import { newCommand } from './new/command.ts';
 import { openCommand } from './scope/open-command.ts';
 import { pullCommand } from './scope/pull-command.ts';
@@ -20,6 +21,7 @@ export const commands: CommandTable = {
     devCommand,
     deployProjectCommand,
     rollbackCommand,
+    logsCommand,
     clientCommand,
     loginCommand,
     logoutCommand,

@@ -13,7 +13,12 @@ const WIRING = [
   ...['cause.get', 'dead-letters.list', 'denials.list', 'denials.summary', 'effects.get', 'facets.get'],
   ...['health.get', 'history.get', 'invocation.get', 'query.run', 'tables.list', 'tables.read'],
   ...['observability.logs', 'observability.metrics', 'observability.metrics-series'],
-  ...['observability.tenant-logs', 'observability.tenant-metrics', 'observability.tenant-metrics-series'],
+  ...[
+    'observability.tenant-lines',
+    'observability.tenant-logs',
+    'observability.tenant-metrics',
+    'observability.tenant-metrics-series',
+  ],
 ];
 
 test('every operation is answered by one room of the unit, or by the wiring alone', () => {

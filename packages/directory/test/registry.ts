@@ -134,6 +134,22 @@ export const chattyTelemetry: Telemetry = {
     items: [{ tenant, scope: null, ...lineAt(sinceMs) }],
     nextCursor: null,
   }),
+  tenantLines: async ({ sinceMs, tenant }) => ({
+    items: [
+      {
+        at: toTimestamp(sinceMs),
+        tenant,
+        scope: null,
+        vertical: 'fieldwork',
+        version: '1.0.0',
+        kind: 'console',
+        level: 'log',
+        text: 'hello',
+        stack: null,
+      },
+    ],
+    nextCursor: null,
+  }),
   tenantMetrics: async ({ tenant }) => ({
     items: [{ tenant, scope: null, vertical: 'fieldwork', ...figures }],
     nextCursor: null,

@@ -48,6 +48,18 @@ type ByTenant = Parameters<Telemetry['tenantMetrics']>[0];
 type MetricsPoint = Awaited<ReturnType<Telemetry['scriptSeries']>>[number];
 type Figures = Omit<MetricsPoint, 'at'>;
 
+interface LineRow {
+  readonly id: number;
+  readonly at: number;
+  readonly scope: string | null;
+  readonly vertical: string;
+  readonly version: string;
+  readonly kind: 'console' | 'exception';
+  readonly level: string;
+  readonly text: string;
+  readonly stack: string | null;
+}
+
 interface RequestRow {
   readonly id: number;
   readonly at: number;
@@ -155,7 +167,7 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   }
 
   async scriptLogs(query: Parameters<Telemetry['scriptLogs']>[0]) {
-    const rows = this.#requests(query, [
+    const rows = this.#rows<RequestRow>('requests', query, [
       ['script = ?', query.script],
       ['vertical = ?', query.vertical],
       ['status >= ?', query.minStatus],
@@ -164,7 +176,7 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   }
 
   async tenantLogs(query: Parameters<Telemetry['tenantLogs']>[0]) {
-    const rows = this.#requests(query, [
+    const rows = this.#rows<RequestRow>('requests', query, [
       ['tenant = ?', query.tenant],
       ['scope = ?', query.scope],
       ['vertical = ?', query.vertical],
@@ -174,6 +186,20 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
       tenant: tenant as TenantId,
       scope: scope as ScopeId,
       ...lineOf(row),
+    }));
+  }
+
+  async tenantLines(query: Parameters<Telemetry['tenantLines']>[0]) {
+    const rows = this.#rows<LineRow>('lines', query, [
+      ['tenant = ?', query.tenant],
+      ['scope = ?', query.scope],
+      ['vertical = ?', query.vertical],
+    ]);
+    return pageOf(rows, query.limit, ({ at, scope, vertical, version, kind, level, text, stack }) => ({
+      at: toTimestamp(at),
+      tenant: query.tenant,
+      scope: scope as ScopeId | null,
+      ...{ vertical, version, kind, level, text, stack },
     }));
   }
 
@@ -225,7 +251,8 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     return { hosts: found.slice(0, limit), sampled: false, truncated: found.length > limit };
   }
 
-  #requests(
+  #rows<Row extends { readonly id: number; readonly at: number }>(
+    table: 'requests' | 'lines',
     {
       sinceMs,
       untilMs,
@@ -233,11 +260,11 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
       cursor,
     }: { sinceMs: number; untilMs: number; limit: number; cursor?: string | undefined },
     filters: readonly (readonly [string, string | number | undefined])[],
-  ): (RequestRow & { readonly day: string })[] {
+  ): (Row & { readonly day: string })[] {
     this.flush();
     const set = filters.filter((filter): filter is [string, string | number] => filter[1] !== undefined);
     const before = cursorOf(cursor);
-    const rows: (RequestRow & { readonly day: string })[] = [];
+    const rows: (Row & { readonly day: string })[] = [];
     for (const day of this.#daysBetween(sinceMs, untilMs).reverse()) {
       if (before && day > before.day) continue;
       const after = before?.day === day ? before : null;
@@ -247,8 +274,8 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
         ...set.map(([sql]) => sql),
         ...(after ? ['(at, id) < (?, ?)'] : []),
       ];
-      const found = this.#file(day)?.all<RequestRow>(
-        `SELECT * FROM requests WHERE ${where.join(' AND ')} ORDER BY at DESC, id DESC LIMIT ?`,
+      const found = this.#file(day)?.all<Row>(
+        `SELECT * FROM ${table} WHERE ${where.join(' AND ')} ORDER BY at DESC, id DESC LIMIT ?`,
         ...[sinceMs, untilMs, ...set.map(([, value]) => value)],
         ...(after ? [after.atMs, after.id] : []),
         limit + 1 - rows.length,
@@ -446,7 +473,7 @@ function figuresOf([requests = 0, refused = 0, errors = 0, ...counts]: readonly 
   };
 }
 
-function pageOf<Row extends RequestRow & { readonly day: string }, T>(
+function pageOf<Row extends { readonly id: number; readonly at: number; readonly day: string }, T>(
   rows: readonly Row[],
   limit: number,
   item: (row: Row) => T,

@@ -92,6 +92,20 @@ describe('requests', () => {
   });
 });
 
+describe('lines', () => {
+  test('of the code of verticals come newest first, of their tenant alone', async () => {
+    const said = { vertical: 'rental', version: '1.0.0', scope: SCOPE, level: 'log', stack: null };
+    store.log({ ...said, atMs: START, tenant: ACME, kind: 'console', text: 'first' });
+    store.log({ ...said, atMs: START + 1, tenant: BOLT, kind: 'console', text: 'of another' });
+    store.log({ ...said, atMs: START + 2, tenant: ACME, kind: 'exception', text: 'second', stack: 'at f' });
+    const { items } = await store.tenantLines({ tenant: ACME, ...window, limit: 10 });
+    expect(items).toMatchObject([
+      { tenant: ACME, text: 'second', kind: 'exception', stack: 'at f' },
+      { tenant: ACME, text: 'first', scope: SCOPE },
+    ]);
+  });
+});
+
 describe('figures', () => {
   test('add up by script and version, with quantiles', async () => {
     for (let i = 1; i <= 100; i++) store.served(line({ durationMs: i }));

@@ -39,6 +39,23 @@ export const tenantLogLine = z
 
 export type TenantLogLine = z.infer<typeof tenantLogLine>;
 
+/** One line that the code of a deployed vertical wrote, or an exception that it did not catch. */
+export const tenantLine = z
+  .object({
+    at: timestamp,
+    tenant: tenantId,
+    scope: scopeId.nullable(),
+    vertical: slug,
+    version: z.string(),
+    kind: z.enum(['console', 'exception']),
+    level: z.string(),
+    text: z.string(),
+    stack: z.string().nullable(),
+  })
+  .meta({ id: 'TenantLine' });
+
+export type TenantLine = z.infer<typeof tenantLine>;
+
 export const scriptMetrics = z
   .object({ script, vertical: slug.nullable(), version: z.string().nullable(), ...figures })
   .meta({ id: 'ScriptMetrics' });

@@ -8,6 +8,7 @@ import { POINTS_MAX, type Telemetry } from './observability.ts';
 
 const FLEET = ['observability.logs', 'observability.metrics', 'observability.metrics-series'] as const;
 const OF_TENANT = [
+  'observability.tenant-lines',
   'observability.tenant-logs',
   'observability.tenant-metrics',
   'observability.tenant-metrics-series',

@@ -30,9 +30,11 @@ import {
   script,
   scriptLogLine,
   scriptMetrics,
+  type TenantLine,
   type TenantLogLine,
   type TenantMetrics,
   tag,
+  tenantLine,
   tenantLogLine,
   tenantMetrics,
 } from '../declarations/observability.ts';
@@ -142,6 +144,17 @@ export const observabilityTenantMetricsSeries = adminOperation({
   output: seriesAnswer,
 });
 
+export const observabilityTenantLines = adminOperation({
+  ...ofTenant,
+  name: 'observability.tenant-lines',
+  summary: "List the lines that verticals wrote in a tenant's scopes, newest first",
+  description:
+    'Lines of the console, and exceptions that were not caught, of deployed verticals. Nothing of the platform itself.',
+  path: '/observability/tenant-lines',
+  input: { query: z.strictObject({ ...tenantFilter, ...period, ...pageQuery }) },
+  output: z.object({ ...covered, ...pageOf(tenantLine).shape }),
+});
+
 /** Which requests, in `[sinceMs, untilMs)`. An undefined field is no filter. */
 interface TelemetryWindow {
   readonly sinceMs: number;
@@ -181,6 +194,7 @@ export interface Telemetry {
   scriptMetrics(query: ByScript & Paged): Promise<Page<ScriptMetrics>>;
   scriptSeries(query: ByScript & Steps): Promise<readonly MetricsPoint[]>;
   tenantLogs(query: ByTenant & Lines): Promise<Page<TenantLogLine>>;
+  tenantLines(query: ByTenant & Paged): Promise<Page<TenantLine>>;
   tenantMetrics(query: ByTenant & Paged): Promise<Page<TenantMetrics>>;
   tenantSeries(query: ByTenant & Steps): Promise<readonly MetricsPoint[]>;
 }
@@ -223,6 +237,8 @@ const makeAsks = (): Readonly<Record<string, Ask>> => ({
     seriesOf(telemetry.scriptSeries(question), question),
   [observabilityTenantLogs.name]: async (telemetry, question) =>
     ownOnly(await telemetry.tenantLogs(question), question),
+  [observabilityTenantLines.name]: async (telemetry, question) =>
+    ownOnly(await telemetry.tenantLines(question), question),
   [observabilityTenantMetrics.name]: async (telemetry, question) =>
     ownOnly(await telemetry.tenantMetrics(question), question),
   [observabilityTenantMetricsSeries.name]: (telemetry, question) =>
