@@ -2,7 +2,7 @@
  * An application as the runtime of a platform serves it: one object an instance, which holds the scope's database and runs
  * the whole application beside it. Everything else comes as a capability that is bound to the instance.
  */
-import { WorkerEntrypoint } from 'cloudflare:workers';
+import { type DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
 import {
   type Failure,
   fromFailure,
@@ -11,7 +11,7 @@ import {
   publicError,
   toFailure,
 } from '@freehold/contracts';
-import { makeUnitObject, makeUnitTools } from '@freehold/engine-workerd';
+import { makeUnitObject, makeUnitTools, type UnitObject } from '@freehold/engine-workerd';
 import { makeScopeUnit, runDeliveries, type ScopeMethods, type Vault } from '@freehold/kernel';
 import {
   type BlobStore,
@@ -40,6 +40,25 @@ export interface HostedOptions {
   readonly webFiles?: WebFiles | undefined;
 }
 
+/** The object of an instance, as the runtime calls it. */
+export interface InstanceObject extends UnitObject {
+  fetch(request: Request): Promise<Response>;
+  /** Does the scope's due work. Returns the time of the next, in milliseconds since the epoch, or null. */
+  work(): Promise<number | null>;
+  /** Opens the scope's database, which migrates it. Null when it is open; `unknown_unit` where there is none yet. */
+  open(): Promise<Failure | null>;
+}
+
+/** The exports of a bundle's main module. */
+export interface HostedApp {
+  readonly Instance: new (ctx: DurableObjectState, env: Cloudflare.Env) => DurableObject & InstanceObject;
+  /** Tells what is in the bundle. The platform compares it with what was submitted. */
+  readonly Declaration: new (
+    ctx: ExecutionContext,
+    env: Cloudflare.Env,
+  ) => WorkerEntrypoint & { declaration(): unknown };
+}
+
 const now = (): number => Date.now();
 const random = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes));
 
@@ -57,7 +76,7 @@ const COPY_BYTES_MAX = 16 * 1_024 * 1_024 * 1_024;
  * Makes what the main module of a bundle exports: `Instance`, the class of an instance's object, and `Declaration`, which
  * tells the platform what was deployed.
  */
-export function hostedApp(app: App, { webFiles }: HostedOptions = {}) {
+export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp {
   const { vertical } = app;
   const kind = makeScopeUnit(vertical).kind;
   const UnitObject = makeUnitObject<ScopeMethods>(
@@ -84,7 +103,6 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}) {
       }
     }
 
-    /** Does the scope's due work. Returns the time of the next, in milliseconds since the epoch, or null. */
     async work(): Promise<number | null> {
       const { host } = this.#app();
       const { scope: scopeId, has } = this.#props;
@@ -98,7 +116,6 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}) {
       });
     }
 
-    /** Opens the scope's database, which migrates it. Null when it is open; `unknown_unit` where there is none yet. */
     async open(): Promise<Failure | null> {
       const outcome = await this.call('identify', {}, {});
       return outcome.ok ? null : outcome.failure;
@@ -152,7 +169,6 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}) {
     }
   }
 
-  /** Tells what is in the bundle. The platform compares it with what was submitted. */
   class Declaration extends WorkerEntrypoint {
     declaration() {
       const own = makeScopeUnit(vertical).migrations.filter(({ guarded }) => guarded);

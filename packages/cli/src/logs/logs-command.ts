@@ -157,8 +157,8 @@ async function followFrom(
   let found: readonly Entry[] = first;
   let lookedAtMs = now() - backMs;
   while (!interrupted.aborted) {
-    const news = found.filter(({ key }) => !shown.has(key));
-    for (const { entry, text } of news)
+    const entries = found.filter(({ key }) => !shown.has(key));
+    for (const { entry, text } of entries)
       await output.write(Buffer.from(`${asJson ? JSON.stringify(entry) : text}\n`));
     shown = new Set(found.map(({ key }) => key));
     await sleep(FOLLOW_MS, interrupted).catch(() => undefined);

@@ -252,9 +252,10 @@ export const migrateFleetEffect: LongEffect<MigrateWork, MigrateFacts, EffectDep
       const wave = await deps.directory.migrationWave({ serving, vertical, after, limit: waveSize });
       const last = wave.at(-1);
       if (!last) {
+        if (vertical === undefined) return facts;
         const now = await servingOf(deps, null);
-        if (canonicalJson(now) === canonicalJson(serving)) return facts;
-        // Another version was promoted meanwhile, and its promotion found this wave running.
+        if (now[vertical] === serving[vertical]) return facts;
+        // Another version was promoted meanwhile, and its own wave was refused because this one ran.
         serving = now;
         after = '';
         total += toMigrate(await deps.directory.fleetCounts({ serving, vertical }));

@@ -293,7 +293,8 @@ test('the least kind of each operation, listed again by hand: the declarations m
       'install-blocks.get',
     ],
     ...['install-blocks.put', 'listings.get', 'listings.put', 'listings.request-publish', 'migrations.get'],
-    ...['observability.tenant-logs', 'observability.tenant-metrics', 'observability.tenant-metrics-series'],
+    ...['observability.tenant-lines', 'observability.tenant-logs', 'observability.tenant-metrics'],
+    ...['observability.tenant-metrics-series'],
     ...['operations.get', 'operations.list', 'push-tokens.list', 'push-tokens.revoke', 'push-tokens.rotate'],
     ...['scope-version.get', 'scope-version.set', 'scopes.get', 'scopes.list', 'tenants.get', 'tenants.list'],
     ...[

@@ -53,7 +53,7 @@ export interface DeployedVersion {
   readonly egress: readonly string[];
 }
 
-interface PlannedMove {
+export interface PlannedMove {
   readonly changes: boolean;
   readonly scope: Pick<ScopeRecord, 'id' | 'tenant' | 'vertical'>;
   /** The script of the version to be bound, or of the one on prod; null for one that was never uploaded. */

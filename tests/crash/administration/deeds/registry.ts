@@ -115,6 +115,15 @@ export const registryDeeds = {
       runtimeFile(`serving-${slug}-1.0.0`),
     ],
   })),
+  'verticals.move': app(async (bench, { slug, owner: builder }) => {
+    await serving(bench, slug);
+    return {
+      params: { slug },
+      body: {},
+      builder,
+      effect: [row(`operations WHERE name = 'verticals.move' AND vertical = ? AND state = 'done'`, slug)],
+    };
+  }),
   'listings.put': app(async (_bench, { slug }) => ({
     params: { slug },
     body: { tier: 'private', title: 'Described' },
