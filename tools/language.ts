@@ -52,7 +52,6 @@ const RENAMED = new Map<string, string>([
   ['oweEverybody', 'enqueueAll'],
   ['tell', 'deliver, report, send'],
   ['tellingAnew', 'reprojectAfter'],
-  ['follow', 'afterCommit, waitFor'],
   ['conclude', 'finalize'],
   ['joined', 'mergeDisjoint'],
   ['kept', 'connection record, stored value'],
