@@ -6,6 +6,24 @@ const test = 'packages/engine-workerd/test';
 
 export const ENGINE_WORKERD: readonly Mutant[] = [
   {
+    id: 'workerd-role-taken-at-the-swap-of-a-restore',
+    requirement: null,
+    claim: 'A role that is taken between the check and the swap comes back with a restore.',
+    file: `${src}/tools/object-tools.ts`,
+    find: 'requireReadings(durableDatabase(storage, null), present);',
+    replace: 'requireReadings(durableDatabase(storage, null), present.slice(present.length));',
+    killer: { project: 'workerd', file: `${test}/swap.test.ts`, title: 'the swap of a restore' },
+  },
+  {
+    id: 'workerd-role-taken-at-the-swap-of-a-rewind',
+    requirement: null,
+    claim: 'A role that is taken between the check and the swap comes back with a rewind.',
+    file: `${src}/tools/object-methods.ts`,
+    find: 'requireReadings(readings);',
+    replace: 'requireReadings(readings.slice(readings.length));',
+    killer: { project: 'workerd', file: `${test}/swap.test.ts`, title: 'the swap of a rewind' },
+  },
+  {
     id: 'workerd-savepoint-not-rolled-back',
     requirement: null,
     claim: 'A savepoint of a Durable Object keeps the work that failed.',

@@ -6,6 +6,19 @@ const test = 'packages/kernel/test';
 
 export const KERNEL: readonly Mutant[] = [
   {
+    id: 'kernel-hold-without-an-end',
+    requirement: null,
+    claim: 'A hold of rights whose holder died keeps every later change of rights out.',
+    file: `${src}/permissions/present-rights.ts`,
+    find: '&& Math.abs(now() - heldAtMs) < HOLD_MS)',
+    replace: '&& Math.abs(now() - heldAtMs) > -HOLD_MS)',
+    killer: {
+      project: 'workerd',
+      file: 'packages/engine-workerd/test/swap.test.ts',
+      title: 'a hold of rights whose holder died ends by itself',
+    },
+  },
+  {
     id: 'kernel-failing-scope-taken-for-lost',
     requirement: null,
     claim: 'A scope that fails to answer is restored as a lost one, with the rights of the copy.',

@@ -208,7 +208,7 @@ function makeParts(
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   unit.onRollback(permissions.forget);
-  const { methods: presentRights, requireFree } = makePresentRights(db, permissions);
+  const { methods: presentRights, requireFree } = makePresentRights(unit, permissions);
   const subjectKeys = makeSubjectKeys(unit);
   const pruned = makePruned(db);
   const events = makeEventStore(db, subjectKeys);

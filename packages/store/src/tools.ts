@@ -112,7 +112,7 @@ export type Replacing = <T>(swap: Swap<T>) => Promise<T>;
 
 /**
  * Puts the other state in place. `require` reads the present state after its last commit, in the very step that replaces
- * it; what it throws leaves the present state. Engines that restart a unit at a distance do not call it.
+ * it; what it throws leaves the present state. An engine at a distance runs it more than once, on rows that it compares in that step.
  */
 export type Swap<T> = (require?: (present: Pick<SqlDatabase, 'all'>) => void) => Promise<T>;
 

@@ -14,6 +14,7 @@ import {
   type Ticket,
 } from './history.ts';
 import { makeObjectTools, type ObjectToolParts, type ObjectTools } from './object-tools.ts';
+import type { PresentReading } from './present.ts';
 import { engineCannot } from './refusals.ts';
 
 export interface ObjectMethodParts extends ObjectToolParts {
@@ -33,16 +34,19 @@ type Named = { readonly id: string; readonly name: string | null };
 type Target = { readonly bookmark: string } | { readonly atMs: number };
 
 /** The methods of the object, by name. */
-export interface ToolMethods extends Omit<ObjectTools, 'copy' | 'snapshot' | 'restore'> {
+export interface ToolMethods extends Omit<ObjectTools, 'copy' | 'snapshot' | 'restore' | 'requireReadings'> {
   copy(input: { readonly id: string }): Promise<StoredCopy>;
   snapshot(input: Named): Promise<UnitSnapshot>;
-  restore(input: { readonly id: string; readonly steps: readonly AdmitStep[] }): Promise<UnitRestored>;
+  restore(input: Parameters<ObjectTools['restore']>[0]): Promise<UnitRestored>;
   bookmarks(query: {
     readonly atMs?: number;
     readonly limit: number;
     readonly cursor?: string;
   }): Promise<BookmarkPage>;
-  rewind(input: { readonly target: Target }): Promise<Bookmark & { readonly undo: string }>;
+  rewind(input: {
+    readonly target: Target;
+    readonly present?: readonly PresentReading[];
+  }): Promise<Bookmark & { readonly undo: string }>;
   leave(): void;
   judgeRewound(input: { readonly steps: readonly AdmitStep[] }): readonly SqlRow[];
   admitRewound(input: { readonly steps: readonly AdmitStep[] }): Promise<void>;
@@ -52,6 +56,9 @@ export interface ToolMethods extends Omit<ObjectTools, 'copy' | 'snapshot' | 're
 
 /** The methods that an object answers during a rewind. */
 const WHILE_CLOSED: readonly string[] = ['leave', 'judgeRewound', 'admitRewound', 'undoRewind', 'rewind'];
+
+/** Closes the object until the runtime has said how the rewind is undone. */
+const UNDER_WAY: Ticket = { bookmark: '', undo: null, isUndoing: false };
 
 /** Whether a tool may be used while the object is closed. */
 export function isForClosed(tool: string): boolean {
@@ -84,10 +91,12 @@ export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
     };
   };
 
+  const { requireReadings, ...own } = tools;
   return {
-    ...tools,
+    ...own,
     inspect: inLine(tools.inspect),
     judge: inLine(tools.judge),
+    readPresent: inLine(tools.readPresent),
     copy: async ({ id }) => {
       tools.requireCopies();
       const bookmark = await present();
@@ -109,12 +118,21 @@ export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
     },
 
     bookmarks: async (query) => listBookmarks(requireHistory().pointInTime, query, parts.now()),
-    rewind: async ({ target }) => {
+    rewind: async ({ target, present: readings = [] }) => {
       const { pointInTime, keeper } = requireHistory();
       settle();
-      const back = await goBack(pointInTime, keeper, target, parts.now());
-      ticket.set(back.ticket);
-      return back.reached;
+      requireReadings(readings);
+      // Closed in the same step: what was read stays so until the object restarts.
+      const before = ticket.get();
+      ticket.set(UNDER_WAY);
+      try {
+        const back = await goBack(pointInTime, keeper, target, parts.now());
+        ticket.set(back.ticket);
+        return back.reached;
+      } catch (error) {
+        ticket.set(before);
+        throw error;
+      }
     },
     leave: () => {
       requireTicket();

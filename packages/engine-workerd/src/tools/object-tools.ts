@@ -18,6 +18,7 @@ import { makeCopyStore, PART_BYTES_MAX, type StoredCopy } from './copy-store.ts'
 import { dump } from './dump.ts';
 import { inspect } from './inspect.ts';
 import { type Loaded, load } from './load.ts';
+import { type PresentReading, readPresent, requireReadings } from './present.ts';
 import { copyDamaged, copyForeign, unitHasNoCopies } from './refusals.ts';
 import { expectedSchema, migrateAll, requireSchema, takeDown } from './schema.ts';
 
@@ -205,9 +206,27 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       requireCopied();
       return rolledBack(storage, () => replace(id, []).loaded);
     },
-    restore: ({ id, steps }: { readonly id: string; readonly steps: readonly AdmitStep[] }): Loaded => {
+    /** Returns the rows of a reading of the present state. */
+    readPresent: ({ step }: { readonly step: AdmitStep }): readonly SqlRow[] => {
+      requireCopies();
+      return readPresent(durableDatabase(storage, null), step);
+    },
+    /** @throws PlatformError `conflict`, reason `present_changed`. */
+    requireReadings: (readings: readonly PresentReading[]): void =>
+      requireReadings(durableDatabase(storage, null), readings),
+    /** @param present what the caller's check of the present state read. */
+    restore: ({
+      id,
+      steps,
+      present = [],
+    }: {
+      readonly id: string;
+      readonly steps: readonly AdmitStep[];
+      readonly present?: readonly PresentReading[];
+    }): Loaded => {
       requireCopied();
       return storage.transactionSync(() => {
+        requireReadings(durableDatabase(storage, null), present);
         const { loaded } = replace(id, steps);
         store.drop(id);
         return loaded;

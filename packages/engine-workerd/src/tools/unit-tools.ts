@@ -15,6 +15,7 @@ import {
 import { type AdmitStep, admitFromAfar } from './admission.ts';
 import { PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
 import type { ToolMethods } from './object-methods.ts';
+import { checkFromAfar, type PresentReading, type RequirePresent } from './present.ts';
 import { copyDamaged, engineCannot } from './refusals.ts';
 
 /** An object's answer in transit. */
@@ -84,6 +85,22 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
     if (part === 0) throw copyDamaged('it is empty');
   };
 
+  /** Replaces the present state only while it is as the caller's check saw it. */
+  const ifPresent = async <T>(
+    require: RequirePresent | undefined,
+    replace: (present: readonly PresentReading[]) => Promise<T>,
+  ): Promise<T> => {
+    if (!require) return replace([]);
+    const check = () => checkFromAfar(require, (step) => ask('readPresent', { step }));
+    try {
+      return await replace(await check());
+    } catch (error) {
+      // The check itself says what changed.
+      if (error instanceof PlatformError && error.reason === 'present_changed') await check();
+      throw error;
+    }
+  };
+
   return {
     export: async (format): Promise<UnitCopy> => {
       await requireText(format);
@@ -103,7 +120,9 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
         await requireText(format, evenIfLost ? 'copy' : 'unit');
         await stage(id, body);
         const steps = await judged(admit, (before) => ask('judge', { id, steps: before }));
-        return await replacing(() => ask('restore', { id, steps }));
+        return await replacing((require) =>
+          ifPresent(require, (present) => ask('restore', { id, steps, present })),
+        );
       } catch (error) {
         await body.cancel().catch(() => undefined);
         await ask('drop', { id }).catch(() => undefined);
@@ -134,8 +153,8 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
 
     bookmarks: (query) => ask('bookmarks', query),
     rewind: async (target, admit, replacing: Replacing = atOnce) => {
-      const rewound = await replacing(async () => {
-        const reached = await ask('rewind', { target });
+      const rewound = await replacing(async (require) => {
+        const reached = await ifPresent(require, (present) => ask('rewind', { target, present }));
         // The object ends without an answer, and restarts at the bookmark.
         await ask('leave').catch(() => undefined);
         return reached;

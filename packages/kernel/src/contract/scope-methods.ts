@@ -254,8 +254,8 @@ export type ScopeMethods = {
   /** Returns the rights that stay when the scope's data is replaced: see `permissions/present-rights.ts`. */
   presentRights(input: Record<string, never>): PresentRights;
   /**
-   * With `known`, refuses all changes of those rights (`unavailable`, reason `busy`) if they are still the known ones, until
-   * the unit is opened again. With null, admits changes again. Returns whether changes are refused now.
+   * With `known`, refuses all changes of those rights (`unavailable`, reason `busy`) if they are still the known ones: for
+   * 30 seconds, or until the unit is opened again. With null, admits changes again. Returns whether changes are refused now.
    */
   holdRights(input: { readonly known: PresentRights | null }): boolean;
   /**

@@ -18,9 +18,15 @@ export const PRESENT_RIGHTS_SQL = {
   subjects: `SELECT principal AS subject FROM _spine_assignments UNION SELECT subject FROM _spine_grants ORDER BY 1`,
 } as const;
 
+/** A hold ends by itself, because who held may have died. The swap compares once more, so that an early end is no harm. */
+export const HOLD_MS = 30_000;
+
 /** The scope's `presentRights` and `holdRights`, and the check of every change of a right that stays. */
-export function makePresentRights(db: SqlDatabase, { store }: Pick<Permissions, 'store'>) {
-  let isHeld = false;
+export function makePresentRights(
+  { db, now }: { readonly db: SqlDatabase; readonly now: () => number },
+  { store }: Pick<Permissions, 'store'>,
+) {
+  let heldAtMs: number | null = null;
   const read = (): PresentRights => ({
     provisionedAtMs: provisionedAt(db),
     assignments: store.assignments(),
@@ -32,13 +38,15 @@ export function makePresentRights(db: SqlDatabase, { store }: Pick<Permissions, 
     methods: {
       presentRights: read,
       holdRights: ({ known }) => {
-        isHeld = known !== null && lasting(known) === lasting(read());
+        const isHeld = known !== null && lasting(known) === lasting(read());
+        heldAtMs = isHeld ? now() : null;
         return isHeld;
       },
     } satisfies Partial<ScopeMethods>,
     /** @throws PlatformError `unavailable`, reason `busy`, while another state is about to replace this one. */
     requireFree: (): void => {
-      if (isHeld) throw rightsHeld();
+      // A clock that was set back must not prolong it.
+      if (heldAtMs !== null && Math.abs(now() - heldAtMs) < HOLD_MS) throw rightsHeld();
     },
   };
 }
