@@ -34,6 +34,8 @@ export interface VerticalDouble {
   exported: (() => ReadableStream<Uint8Array>) | null;
   /** When set, answers the next requests instead of the vertical. */
   fault: ((request: Request) => Promise<Response>) | null;
+  /** Answers as the vertical, also while a fault is set: for the requests that a fault lets through. */
+  readonly served: (request: Request) => Promise<Response>;
 }
 
 const AT = '2026-11-21T08:30:00.000Z';
@@ -380,20 +382,22 @@ export function makeVerticalDouble(): VerticalDouble {
     }
   };
 
+  const served = async (request: Request): Promise<Response> => {
+    try {
+      const answered = await answer(request);
+      return answered instanceof Response ? answered : Response.json(answered);
+    } catch (error) {
+      if (error instanceof PlatformError) return problemDocument(error);
+      throw error;
+    }
+  };
+
   const double: VerticalDouble = {
     bound: {
       platformSecret: PLATFORM_SECRET,
-      fetch: async (request) => {
-        if (double.fault) return double.fault(request);
-        try {
-          const answered = await answer(request);
-          return answered instanceof Response ? answered : Response.json(answered);
-        } catch (error) {
-          if (error instanceof PlatformError) return problemDocument(error);
-          throw error;
-        }
-      },
+      fetch: async (request) => (double.fault ? double.fault(request) : served(request)),
     },
+    served,
     local,
     requests,
     provisioned,

@@ -110,9 +110,9 @@ test('long work is not reported while it runs or waits for a process, and is whe
   const taken = platform.call('scope-backups.create', { params, body: {} });
   const { id: backup } = (await platform.finish(taken)).result as { readonly id: string };
   const reached = Promise.withResolvers<void>();
-  const { fetch } = platform.fieldwork.bound;
+  const { served } = platform.fieldwork;
   platform.fieldwork.fault = async (request) => {
-    if (!request.url.includes('/internal/restore')) return fetch(request);
+    if (!request.url.includes('/internal/restore')) return served(request);
     reached.resolve();
     return new Promise(() => undefined);
   };

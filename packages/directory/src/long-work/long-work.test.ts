@@ -168,11 +168,11 @@ describe('cancelling', () => {
     const params = { tenant: scope.tenant, scope: scope.id };
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
     const { pass, open: letThrough, reached } = gate();
-    const { fetch } = platform.fieldwork.bound;
+    const { served } = platform.fieldwork;
     platform.fieldwork.fault = async (request) => {
       if (request.url.endsWith('delete-scope')) await pass();
       platform.fieldwork.fault = null;
-      return fetch(request);
+      return served(request);
     };
     const { id } = (await platform.call('scopes.reap', { params, body: { backup: false } }))
       .value as OperationRecord;
@@ -335,11 +335,11 @@ describe('after a crash', () => {
     const params = { tenant: scope.tenant, scope: scope.id };
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
     const { pass, reached } = gate();
-    const { fetch } = platform.fieldwork.bound;
+    const { served } = platform.fieldwork;
     const holdUp = async (request: Request): Promise<Response> => {
       if (request.url.endsWith('delete-scope')) await pass();
       platform.fieldwork.fault = null;
-      const answer = fetch(request);
+      const answer = served(request);
       platform.fieldwork.fault = holdUp;
       return answer;
     };
@@ -360,10 +360,10 @@ describe('after a crash', () => {
     const { platform, scope } = await open();
     const { id: backup } = (await platform.finish(backUp(platform, scope))).result as BackupRecord;
     const { pass, reached } = gate();
-    const { fetch } = platform.fieldwork.bound;
+    const { served } = platform.fieldwork;
     platform.fieldwork.fault = async (request) => {
       if (request.url.includes('/internal/restore')) await pass();
-      return fetch(request);
+      return served(request);
     };
     const params = { tenant: scope.tenant, scope: scope.id };
     const { id } = (await platform.call('scopes.restore', { params, body: { from: { backup } } }))
