@@ -5,6 +5,15 @@ const src = 'packages/directory/src';
 
 export const DIRECTORY: readonly Mutant[] = [
   {
+    id: 'dir-rows-without-their-caller',
+    requirement: 'C-01',
+    claim: 'The rows of the log do not name who called.',
+    file: `${src}/audit/admin-log.ts`,
+    find: 'actor: { kind: actor.kind, id: actor.id, name: actor.name },',
+    replace: "actor: { kind: 'staff', id: 'staff', name: 'Staff' },",
+    killer: inNode(`${src}/audit/logs.test.ts`, 'stand in the name of the caller'),
+  },
+  {
     id: 'directory-revoked-service-token-in-a-restore',
     requirement: null,
     claim: 'A restore of the directory gives back the push tokens of a revoked service token.',

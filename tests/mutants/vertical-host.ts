@@ -10,6 +10,15 @@ const governance = `${test}/model/governance.test.ts`;
 
 export const VERTICAL_HOST: readonly Mutant[] = [
   {
+    id: 'host-guard-cannot-refuse',
+    requirement: 'D-19',
+    claim: 'A model is asked although the guard refused.',
+    file: `${src}/model/model-host.ts`,
+    find: 'await options.guard(Object.freeze({ spec, attribution }));',
+    replace: 'try { await options.guard(Object.freeze({ spec, attribution })); } catch {}',
+    killer: inNode(governance, 'what guard throws refuses the call'),
+  },
+  {
     id: 'vh-problem-without-request-id',
     requirement: null,
     claim: 'A problem document that an exception brings along has no request id.',
