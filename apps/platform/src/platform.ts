@@ -133,6 +133,7 @@ async function wire(
   const telemetry: TelemetryFeed = openTelemetryFeed({
     dataDirectory: settings.dataDirectory,
     days: settings.telemetryDays,
+    activity,
     servingVersion: (slug) => core.versions.get(slug) ?? deployed.runtime.serving(slug)?.version,
     versionOfBundle: (slug, digest) => deployed.runtime.versionOf(slug, digest),
     now: world.now,
@@ -205,7 +206,6 @@ async function wire(
     isReady,
     degraded,
     requestLog,
-    telemetry,
     gate,
   });
   const listener = await listen({
@@ -381,7 +381,6 @@ function openRouter({
   isReady,
   degraded,
   requestLog,
-  telemetry,
   gate,
 }: {
   readonly settings: Settings;
@@ -394,7 +393,6 @@ function openRouter({
   readonly degraded: () => readonly Degradation[];
   /** Null: requests leave no line. */
   readonly requestLog: RequestLog | null;
-  readonly telemetry: TelemetryFeed;
   readonly gate: RequestGate;
 }): Router {
   const { hostAdmin, controlPlane } = directory;
@@ -427,10 +425,11 @@ function openRouter({
     gate,
     sharedDomains: [addresses.domain],
     now: world.now,
-    onServed: (served) => {
-      activity.served(served);
-      telemetry.onServed(served);
-      requestLog?.onServed(served);
-    },
+    onServed: requestLog
+      ? (served) => {
+          activity.served(served);
+          requestLog.onServed(served);
+        }
+      : activity.served,
   });
 }

@@ -52,6 +52,7 @@ const DESTRUCTIVE = [
   'tenants.set-status',
   'vertical-versions.reject',
   'verticals.deploy',
+  'verticals.move',
 ];
 
 /** Changes after which nothing is gone, over, replaced or shut out, and why. */

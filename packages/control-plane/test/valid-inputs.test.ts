@@ -43,6 +43,10 @@ const EXCEPTIONS: Readonly<Record<string, Exception>> = {
     says: /value: (?:is not part of a whole issuer|must say which)/,
     reason: 'Whether there is a value follows from the kind.',
   },
+  'verticals.deploy': {
+    says: /modules: must (?:have|not name)/,
+    reason: 'A deployment has a file that is sent or one that is known, and none twice.',
+  },
   'staff.put': {
     says: /tenant: (?:is not for a member of the staff|must be named)/,
     reason: 'Whether there is a tenant follows from the role.',
@@ -50,9 +54,15 @@ const EXCEPTIONS: Readonly<Record<string, Exception>> = {
   ...Object.fromEntries(
     [
       ...['meters.list', 'model-usage.list'],
-      ...['logs', 'metrics', 'metrics-series', 'tenant-logs', 'tenant-metrics', 'tenant-metrics-series'].map(
-        (verb) => `observability.${verb}`,
-      ),
+      ...[
+        'logs',
+        'metrics',
+        'metrics-series',
+        'tenant-lines',
+        'tenant-logs',
+        'tenant-metrics',
+        'tenant-metrics-series',
+      ].map((verb) => `observability.${verb}`),
     ].map((name) => [name, PERIOD]),
   ),
 };

@@ -242,7 +242,13 @@ describe('a plan', () => {
   });
 
   test('is there for every operation that is declared with one, and for no other', async () => {
-    const long = ['tenants.reap', 'scopes.reap', 'directory.restore', 'fleet-migrations.run'];
+    const long = [
+      'tenants.reap',
+      'scopes.reap',
+      'directory.restore',
+      'fleet-migrations.run',
+      'verticals.move',
+    ];
     const declared = Object.entries(adminOperations).flatMap(([name, operation]) =>
       'plan' in operation ? [name] : [],
     );

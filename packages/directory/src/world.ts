@@ -72,7 +72,8 @@ export function makeWorld(options: HostAdminOptions) {
       baseDomains: options.baseDomains ?? [],
       reservedHostnames: options.reservedHostnames ?? [],
       verticalKnown: typeof body.vertical === 'string' && isKnownVertical(gateway, body.vertical),
-      newScopeSettings: options.newScopeSettings?.(String(body.vertical)) ?? {},
+      newScopeSettings:
+        typeof body.vertical === 'string' ? (options.newScopeSettings?.(body.vertical) ?? {}) : {},
       unregisteredVersion: unregistered(String(body.vertical)),
     }),
 

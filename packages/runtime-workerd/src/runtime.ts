@@ -283,7 +283,9 @@ export class WorkerdRuntime {
 
   /** Asks a bundle what it declares, in a process that serves nothing: its code may hang. */
   async #check(vertical: string, digest: string): Promise<Declared> {
-    this.#checks ??= this.#newProcess('checks', { idleMs: 5_000 }, (name) => this.#bundleOf(name));
+    this.#checks ??= this.#newProcess('checks', { idleMs: 5_000, silenceMs: 15_000 }, (name) =>
+      this.#bundleOf(name),
+    );
     try {
       const path = `/check?digest=${encodeURIComponent(`${vertical}:${digest}`)}`;
       return (await this.#checks.order('POST', path)) as Declared;

@@ -21,7 +21,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as AddressInfo).port;
-  place = openPlace({ vertical: 'notes', limits: { silenceMs: 1_500, heapMib: 128 } });
+  place = openPlace({ vertical: 'notes', limits: { silenceMs: 4_000, heapMib: 128 } });
   const script = await place.upload(notes('1.0.0', []), 'hostile.ts');
   await place.runtime.serve({ vertical: 'notes', archiveScript: script });
   for (const instance of [ACME, BOLT, SECOND]) expect((await place.provision(instance)).status).toBe(200);

@@ -1,6 +1,6 @@
 /**
- * The store of measurements on one machine. Lines wait in memory, bounded, and are written together a moment later: a
- * request never waits for them, and what does not fit is dropped and counted.
+ * The store of measurements on one machine. Requests are fetched from where they wait, and written together twice a second
+ * with what else waits: no request waits for it, and what does not fit is dropped and counted.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,6 +33,8 @@ export interface EmbeddedTelemetryOptions {
   /** A folder of its own. */
   readonly folder: string;
   readonly limits?: Partial<TelemetryLimits>;
+  /** Gives the requests that were answered since it was asked last, and the number of those that were dropped. */
+  readonly pull: () => { readonly lines: readonly ServedLine[]; readonly dropped: number };
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
@@ -86,10 +88,9 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   readonly #limits: TelemetryLimits;
   /** Day → its file. Older days are opened when they are asked for, and closed with the rest. */
   readonly #files = new Map<string, DayFile>();
-  #served: ServedLine[] = [];
   #logs: LogLine[] = [];
   #egress: EgressCall[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  readonly #timer: NodeJS.Timeout;
   #dropped = 0;
   #sweptDay = '';
   #isFailing = false;
@@ -100,17 +101,12 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   constructor(options: EmbeddedTelemetryOptions) {
     this.#options = options;
     this.#limits = { ...TELEMETRY_LIMITS, ...options.limits };
+    this.#timer = setInterval(() => this.flush(), WRITE_AFTER_MS).unref();
   }
 
   /** The number of lines that were dropped since the start: the queue was full, or they could not be written. */
   get dropped(): number {
     return this.#dropped;
-  }
-
-  served(line: ServedLine): void {
-    if (this.#isFull()) return;
-    this.#served.push(line);
-    this.#soon();
   }
 
   /** Takes a line of a vertical's own code. A vertical that says too much in a minute is told so once, and then cut. */
@@ -124,19 +120,18 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     const isLast = said === this.#limits.linesPerMinute + 1;
     const text = `More than ${this.#limits.linesPerMinute} lines in a minute: the rest of this minute is dropped.`;
     this.#logs.push(isLast ? { ...line, kind: 'console', level: 'warn', text, stack: null } : line);
-    this.#soon();
   }
 
   egress(call: EgressCall): void {
     if (this.#isFull()) return;
     this.#egress.push(call);
-    this.#soon();
   }
 
   /** Writes what waits. Never throws: what cannot be written is dropped and counted. */
   flush(): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
+    const { lines, dropped } = this.#options.pull();
+    this.#dropped += dropped;
+    if (lines.length + this.#logs.length + this.#egress.length === 0) return;
     const batches = new Map<string, { served: ServedLine[]; logs: LogLine[]; egress: EgressCall[] }>();
     const of = (atMs: number) => {
       const day = dayOf(atMs);
@@ -144,10 +139,9 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
       batches.set(day, batch);
       return batch;
     };
-    for (const line of this.#served) of(line.atMs).served.push(line);
+    for (const line of lines) of(line.atMs).served.push(line);
     for (const line of this.#logs) of(line.atMs).logs.push(line);
     for (const call of this.#egress) of(call.atMs).egress.push(call);
-    this.#served = [];
     this.#logs = [];
     this.#egress = [];
     for (const [day, batch] of batches) this.#write(day, batch);
@@ -155,6 +149,7 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   }
 
   close(): void {
+    clearInterval(this.#timer);
     this.flush();
     for (const file of this.#files.values()) file.close();
     this.#files.clear();
@@ -425,7 +420,7 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   }
 
   #isFull(): boolean {
-    if (this.#served.length + this.#logs.length + this.#egress.length < this.#limits.waitingMax) return false;
+    if (this.#logs.length + this.#egress.length < this.#limits.waitingMax) return false;
     this.#dropped += 1;
     return true;
   }
@@ -439,10 +434,6 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     const count = (this.#spoken.get(vertical) ?? 0) + 1;
     this.#spoken.set(vertical, count);
     return count;
-  }
-
-  #soon(): void {
-    this.#timer ??= setTimeout(() => this.flush(), WRITE_AFTER_MS).unref();
   }
 }
 

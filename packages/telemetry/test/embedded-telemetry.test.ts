@@ -15,11 +15,19 @@ let folder: string;
 let nowMs: number;
 let incidents: unknown[];
 let store: EmbeddedTelemetry;
+let served: ServedLine[];
+let droppedBefore: number;
 
 const open = (limits: Partial<TelemetryLimits> = {}) =>
   new EmbeddedTelemetry({
     folder,
     limits,
+    pull: () => {
+      const taken = { lines: served, dropped: droppedBefore };
+      served = [];
+      droppedBefore = 0;
+      return taken;
+    },
     now: () => nowMs,
     onIncident: (error) => void incidents.push(error),
   });
@@ -28,6 +36,8 @@ beforeEach(() => {
   folder = join(mkdtempSync(join(tmpdir(), 'freehold-telemetry-')), 'telemetry');
   nowMs = START;
   incidents = [];
+  served = [];
+  droppedBefore = 0;
   store = open();
 });
 
@@ -56,7 +66,7 @@ describe('requests', () => {
   test('come newest first, page by page, over the end of a day, and each once', async () => {
     const midnight = Date.UTC(2026, 10, 28);
     for (let i = 0; i < 7; i++)
-      store.served(line({ atMs: midnight - 3_000 + i * 1_000, operation: `op/${i}` }));
+      served.push(line({ atMs: midnight - 3_000 + i * 1_000, operation: `op/${i}` }));
     const query = { tenant: ACME, sinceMs: midnight - 60_000, untilMs: midnight + 60_000, limit: 3 };
     const seen: (string | null)[] = [];
     for (let cursor: string | undefined; ; ) {
@@ -70,9 +80,9 @@ describe('requests', () => {
   });
 
   test('of a tenant name no other, and are found by scope, vertical and status', async () => {
-    store.served(line({ status: 503 }));
-    store.served(line({ tenant: BOLT, scope: 'scp_00000000000000000000000002' }));
-    store.served(line({ scope: 'scp_00000000000000000000000003' }));
+    served.push(line({ status: 503 }));
+    served.push(line({ tenant: BOLT, scope: 'scp_00000000000000000000000002' }));
+    served.push(line({ scope: 'scp_00000000000000000000000003' }));
     const ask = (filter: object) => store.tenantLogs({ tenant: ACME, ...window, limit: 10, ...filter });
     expect((await ask({})).items.map(({ tenant }) => tenant)).toEqual([ACME, ACME]);
     expect((await ask({ scope: SCOPE })).items).toHaveLength(1);
@@ -81,7 +91,7 @@ describe('requests', () => {
   });
 
   test('lie in the window: its begin counts, its end does not', async () => {
-    for (const atMs of [START - 1, START, START + 999, START + 1_000]) store.served(line({ atMs }));
+    for (const atMs of [START - 1, START, START + 999, START + 1_000]) served.push(line({ atMs }));
     const query = { sinceMs: START, untilMs: START + 1_000, limit: 10 };
     expect((await store.scriptLogs(query)).items).toHaveLength(2);
   });
@@ -108,9 +118,9 @@ describe('lines', () => {
 
 describe('figures', () => {
   test('add up by script and version, with quantiles', async () => {
-    for (let i = 1; i <= 100; i++) store.served(line({ durationMs: i }));
-    store.served(line({ status: 404 }));
-    store.served(line({ status: 500, version: '1.1.0', script: 'rental--1.1.0' }));
+    for (let i = 1; i <= 100; i++) served.push(line({ durationMs: i }));
+    served.push(line({ status: 404 }));
+    served.push(line({ status: 500, version: '1.1.0', script: 'rental--1.1.0' }));
     const { items } = await store.scriptMetrics({ ...window, limit: 10 });
     expect(items).toMatchObject([
       { script: 'rental', version: '1.0.0', requests: 101, refused: 1, errors: 0 },
@@ -122,7 +132,7 @@ describe('figures', () => {
   });
 
   test('of groups come page by page', async () => {
-    for (const version of ['1.0.0', '1.1.0', '1.2.0']) store.served(line({ version }));
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) served.push(line({ version }));
     const first = await store.scriptMetrics({ ...window, limit: 2 });
     const cursor = first.nextCursor as string;
     const second = await store.scriptMetrics({ ...window, limit: 2, cursor });
@@ -135,8 +145,8 @@ describe('figures', () => {
   });
 
   test('over time have a point for each step, an empty one too', async () => {
-    store.served(line({ atMs: START }));
-    store.served(line({ atMs: START + 120_000 }));
+    served.push(line({ atMs: START }));
+    served.push(line({ atMs: START + 120_000 }));
     const points = await store.tenantSeries({
       tenant: ACME,
       sinceMs: START,
@@ -163,12 +173,22 @@ describe('outgoing calls', () => {
 });
 
 describe('a bad day', () => {
-  test('what does not fit is dropped and counted, and no caller waits', async () => {
+  test('what does not fit is dropped and counted, and no caller waits', () => {
     store.close();
     store = open({ waitingMax: 3 });
-    for (let i = 0; i < 5; i++) store.served(line());
+    const call = {
+      atMs: START,
+      vertical: 'rental',
+      version: '1.0.0',
+      host: 'a.example',
+      bytes: 1,
+      failed: false,
+    };
+    for (let i = 0; i < 5; i++) store.egress(call);
     expect(store.dropped).toBe(2);
-    expect((await store.scriptLogs({ ...window, limit: 10 })).items).toHaveLength(3);
+    droppedBefore = 7;
+    store.flush();
+    expect(store.dropped).toBe(9);
   });
 
   test('a vertical that says too much in a minute is told so once, and cut', () => {
@@ -187,7 +207,7 @@ describe('a bad day', () => {
   });
 
   test('a damaged file is put aside, named, and begun anew', async () => {
-    store.served(line());
+    served.push(line());
     store.close();
     const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
     writeFileSync(
@@ -195,7 +215,7 @@ describe('a bad day', () => {
       'no database at all, but long enough to be looked at as one '.repeat(80),
     );
     store = open();
-    store.served(line());
+    served.push(line());
     expect((await store.scriptLogs({ ...window, limit: 10 })).items).toHaveLength(1);
     expect(readdirSync(folder).some((name) => name.includes('.damaged-'))).toBe(true);
     expect(String(incidents[0])).toMatch(/put aside/);
@@ -204,7 +224,7 @@ describe('a bad day', () => {
   test('old days go, and so do the oldest of too many bytes', () => {
     for (let day = 0; day < 9; day++) {
       nowMs = START + day * 86_400_000;
-      store.served(line());
+      served.push(line());
       store.flush();
     }
     const days = () => readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
@@ -212,14 +232,14 @@ describe('a bad day', () => {
     store.close();
     nowMs += 86_400_000;
     store = open({ bytesMax: 1 });
-    store.served(line());
+    served.push(line());
     store.flush();
     expect(days()).toHaveLength(1);
   });
 
   test('nothing of a forgotten tenant is left in any file', async () => {
-    store.served(line());
-    store.served(line({ tenant: BOLT }));
+    served.push(line());
+    served.push(line({ tenant: BOLT }));
     store.flush();
     store.forgetTenant(ACME);
     expect((await store.tenantLogs({ tenant: ACME, ...window, limit: 10 })).items).toEqual([]);

@@ -4,6 +4,9 @@ import { type Condition, PLACE } from './protocol.ts';
 /** Stands for the id of the request of the call; the id of a repeated call ends in `-again`. */
 export const THIS_REQUEST = '$request';
 
+/** Long work that this call began, or the same call made again, was done. It takes {@link THIS_REQUEST} twice. */
+export const CARRIED_OUT = `operations WHERE state = 'done' AND request IN (?, ? || '-again')`;
+
 type Params = readonly (string | number)[];
 
 /** The directory has such a row: `tenants WHERE id = ?`. */

@@ -8,8 +8,7 @@ import type { RequestLine } from '@freehold/control-plane';
 import type { DirectoryHostAdmin, Incident, OpsFailureInput } from '@freehold/directory';
 import { storageFaultOf } from '@freehold/engine-node';
 import type { IncidentSink } from '@freehold/store';
-import { placeOf } from '../network/place-of.ts';
-import { type ServedNode, type ServedRequest, servedNode } from '../network/router.ts';
+import { placeOf, type ServedNode, type ServedRequest, servedNode } from '../network/router.ts';
 
 /** Something that an operator should know and that is no defect; the message is one sentence. */
 export class OperatorNotice extends Error {

@@ -18,6 +18,7 @@ test('a line is one JSON object, without the name of the actor', () => {
     place: 'GET/api/orders/id',
     status: 200,
     durationMs: 5,
+    atMs: 0,
     traceId: null,
   });
   log.onRequest({

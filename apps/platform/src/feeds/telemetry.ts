@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import type { HostedLine } from '@freehold/runtime-workerd';
 import type { IncidentSink } from '@freehold/store';
-import { EmbeddedTelemetry } from '@freehold/telemetry';
+import { EmbeddedTelemetry, type ServedLine } from '@freehold/telemetry';
+import type { ScopeActivity } from '../network/activity.ts';
 import type { ServedRequest } from '../network/router.ts';
 
 export interface TelemetryFeed {
   /** Null where nothing is measured. */
   readonly store: EmbeddedTelemetry | null;
-  readonly onServed: (served: ServedRequest) => void;
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
 }
 
@@ -16,6 +16,8 @@ export interface TelemetryFeedOptions {
   readonly dataDirectory: string;
   /** 0: nothing is measured. */
   readonly days: number;
+  /** Where the requests of applications wait. */
+  readonly activity: Pick<ScopeActivity, 'measure' | 'takeServed'>;
   /** The version of a vertical that serves. */
   readonly servingVersion: (vertical: string) => string | undefined;
   /** The version of a bundle that was deployed. */
@@ -25,21 +27,36 @@ export interface TelemetryFeedOptions {
 }
 
 export function openTelemetryFeed(options: TelemetryFeedOptions): TelemetryFeed {
-  const { dataDirectory, days, now, onIncident } = options;
-  if (days === 0) return { store: null, onServed: () => undefined, onLines: () => undefined };
+  const { dataDirectory, days, activity, now, onIncident } = options;
+  if (days === 0) return { store: null, onLines: () => undefined };
+  activity.measure();
   const folder = join(dataDirectory, 'telemetry');
-  const store = new EmbeddedTelemetry({ folder, limits: { days }, now, onIncident });
+  const store = new EmbeddedTelemetry({
+    folder,
+    limits: { days },
+    pull: () => {
+      const { lines, dropped } = activity.takeServed();
+      return { lines: lines.map((each) => lineOf(each, options)), dropped };
+    },
+    now,
+    onIncident,
+  });
   return {
     store,
-    onServed: ({ vertical, version, tenant, scope, place, status, durationMs, traceId }) =>
-      store.served({
-        atMs: now(),
-        script: options.servingVersion(vertical) === version ? vertical : `${vertical}--${version}`,
-        ...{ vertical, version, tenant, scope, operation: place, status, durationMs, traceId },
-      }),
     onLines: (vertical, lines) => {
       for (const line of lines) take(store, vertical, line, options);
     },
+  };
+}
+
+function lineOf(
+  { vertical, version, tenant, scope, place, status, durationMs, atMs, traceId }: ServedRequest,
+  { servingVersion }: TelemetryFeedOptions,
+): ServedLine {
+  return {
+    // A scope that is bound to a version of its own runs the script of that version.
+    script: servingVersion(vertical) === version ? vertical : `${vertical}--${version}`,
+    ...{ vertical, version, tenant, scope, operation: place, status, durationMs, atMs, traceId },
   };
 }
 

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { ScopeActivity } from '../network/activity.ts';
+import type { ServedRequest } from '../network/router.ts';
 import { makeUseMeters, remembering } from './meters.ts';
+
+/** Only these three are counted. */
+const request = (tenant: string, scope: string, method: string): ServedRequest =>
+  ({ tenant, scope, method }) as unknown as ServedRequest;
 
 function open(fails: (tenant: string) => boolean = () => false) {
   const activity = new ScopeActivity();
@@ -26,7 +31,7 @@ function open(fails: (tenant: string) => boolean = () => false) {
     onUnknownScope: (_error, scope) => errors.push(scope),
   });
   const serve = (tenant: string, scope: string, times: number) => {
-    for (let i = 0; i < times; i++) activity.served({ tenant, scope, method: 'GET' });
+    for (let i = 0; i < times; i++) activity.served(request(tenant, scope, 'GET'));
   };
   return { activity, meters, serve, added, asked, errors };
 }
@@ -101,8 +106,8 @@ test('a scope whose tenant is unknown is reported, and costs the others nothing'
 
 test('a request that may have called a model leaves its scope to be asked for usage, and one that reads does not', () => {
   const { activity } = open();
-  activity.served({ tenant: 'a', scope: 'a1', method: 'GET' });
-  activity.served({ tenant: 'a', scope: 'a2', method: 'POST' });
+  activity.served(request('a', 'a1', 'GET'));
+  activity.served(request('a', 'a2', 'POST'));
   expect([...activity.touched.values()]).toEqual([{ tenant: 'a', scope: 'a2' }]);
   expect(activity.tenantOf('a1')).toBe('a');
 });

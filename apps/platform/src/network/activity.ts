@@ -5,6 +5,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { senderOf } from '@freehold/contracts/http';
 import type { Limits } from '../settings/limits.ts';
+import type { ServedRequest } from './router.ts';
 
 export interface TenantScope {
   readonly tenant: string;
@@ -13,6 +14,9 @@ export interface TenantScope {
 export interface Use extends TenantScope {
   readonly quantity: number;
 }
+
+/** The most requests that wait to be measured. */
+const LINES_MAX = 20_000;
 
 /** Methods that only read call no model that a tenant is charged for. */
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -33,8 +37,17 @@ export class ScopeActivity {
   /** Scopes in which a model may have been called since their usage lines were collected. */
   readonly touched = new Map<string, TenantScope>();
 
+  /** The requests that wait to be measured; null where nothing is. */
+  #lines: ServedRequest[] | null = null;
+  #unmeasured = 0;
+
   /** An application answered a request. */
-  readonly served = ({ tenant, scope, method }: TenantScope & { readonly method: string }): void => {
+  readonly served = (request: ServedRequest): void => {
+    const { tenant, scope, method } = request;
+    if (this.#lines !== null) {
+      if (this.#lines.length < LINES_MAX) this.#lines.push(request);
+      else this.#unmeasured += 1;
+    }
     this.#tenants.set(scope, tenant);
     this.#requests.set(scope, (this.#requests.get(scope) ?? 0) + 1);
     if (!READS.has(method)) this.touched.set(scope, { tenant, scope });
@@ -53,6 +66,19 @@ export class ScopeActivity {
 
   /** The tenant of a scope that this process has seen. */
   readonly tenantOf = (scope: string): string | undefined => this.#tenants.get(scope);
+
+  /** From now on each request waits to be measured. */
+  measure(): void {
+    this.#lines ??= [];
+  }
+
+  /** Returns and forgets the requests that wait to be measured, and the number of those that found no room. */
+  takeServed(): { readonly lines: readonly ServedRequest[]; readonly dropped: number } {
+    const taken = { lines: this.#lines ?? [], dropped: this.#unmeasured };
+    if (this.#lines !== null) this.#lines = [];
+    this.#unmeasured = 0;
+    return taken;
+  }
 
   /** Returns and forgets the requests that were counted. */
   takeRequests(): readonly Use[] {

@@ -218,7 +218,14 @@ test('a request to an application is reported once, with its node and outcome, a
   expect(asked.status).toBe(201);
   const { tenant, scope, vertical, version, surface } = route('acme.localhost');
   const node = { tenant, scope, vertical, version, surface };
-  const said = { method: 'POST', place: 'POST/orders/id', status: 201, durationMs: 5, traceId: trace };
+  const said = {
+    method: 'POST',
+    place: 'POST/orders/id',
+    status: 201,
+    durationMs: 5,
+    atMs: expect.any(Number),
+    traceId: trace,
+  };
   expect(served).toEqual([{ ...node, ...said }]);
   expect(inside).toEqual(node);
   expect(servedNode()).toBeNull();

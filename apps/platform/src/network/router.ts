@@ -8,7 +8,6 @@ import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts'
 import { refusal } from '@freehold/contracts/http';
 import { CHALLENGE_PATH, type HostDestination } from '@freehold/directory';
 import type { RequestGate } from './activity.ts';
-import { placeOf } from './place-of.ts';
 
 /** Facts about a request's sender that are not in the request. */
 export interface Client {
@@ -43,6 +42,8 @@ export interface ServedRequest extends ServedNode {
   readonly place: string;
   readonly status: number;
   readonly durationMs: number;
+  /** When it was answered, in milliseconds since the epoch. */
+  readonly atMs: number;
   /** The trace that the sender named (W3C Trace Context); null for none. */
   readonly traceId: string | null;
 }
@@ -162,10 +163,11 @@ export function makeRouter(options: RouterOptions): Router {
       status = response.status;
       return response;
     } finally {
-      const durationMs = Math.max(0, options.now() - startedAtMs);
+      const atMs = options.now();
+      const durationMs = Math.max(0, atMs - startedAtMs);
       const { method, headers } = request;
       const place = placeOf(method, url.pathname);
-      options.onServed({ ...served, method, place, status, durationMs, traceId: traceIdOf(headers) });
+      options.onServed({ ...served, method, place, status, durationMs, atMs, traceId: traceIdOf(headers) });
     }
   };
 
@@ -239,6 +241,15 @@ function decodedPath(url: URL): string {
       );
     }
   });
+}
+
+/**
+ * The place of a request, without the values in its address: `GET /api/orders/ord_1` becomes `GET/api/orders/id`. Issues and
+ * measurements are told apart by place, and a place that holds values would be a new one each time.
+ */
+export function placeOf(verb: string, path: string): string {
+  const words = path.slice(1).split('/', 5);
+  return [verb, ...words.map((word) => (/^[a-z][a-z-]{0,23}$/.test(word) ? word : 'id'))].join('/');
 }
 
 /** W3C Trace Context, section 3.2. A header of another form is no trace. */

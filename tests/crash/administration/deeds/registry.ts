@@ -1,7 +1,7 @@
 /** Mutations of the registry of verticals, and of their rights. */
 import { DIGEST, manifestOf } from '../../../../packages/directory/test/registry.ts';
 import type { Bench, Deed } from '../bench.ts';
-import { noRow, row, runtimeFile } from '../conditions.ts';
+import { CARRIED_OUT, noRow, row, runtimeFile, THIS_REQUEST } from '../conditions.ts';
 import { newTenant } from './tenants.ts';
 
 interface App {
@@ -121,7 +121,7 @@ export const registryDeeds = {
       params: { slug },
       body: {},
       builder,
-      effect: [row(`operations WHERE name = 'verticals.move' AND vertical = ? AND state = 'done'`, slug)],
+      effect: [row(CARRIED_OUT, THIS_REQUEST, THIS_REQUEST)],
     };
   }),
   'listings.put': app(async (_bench, { slug }) => ({
