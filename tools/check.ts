@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, lint, format, import boundaries, plain language, dead code, the lock file, the list of faults and spec
- * citations. `npm run fix` repairs lint, format and the lock file.
+ * `npm run check`: types, lint, format, import boundaries, plain language, dead code, the lock file, the list of
+ * deliberate faults and spec citations. `npm run fix` repairs lint, format and the lock file.
  */
 import { runStep, type Step } from './run.ts';
 
