@@ -7,6 +7,9 @@ import { makePrivateFile, makePrivateFolder } from './lib/private-file.ts';
 import { isBusy } from './lib/sqlite-errors.ts';
 import { probeStorage } from './lib/storage-faults.ts';
 
+/** The locks of this process. One that nothing refers to would be collected, and its file closed: then others may begin. */
+const locks = new Set<DatabaseSync>();
+
 /**
  * Takes the directory for this process, making it when it is missing, and closes it to other users. Returns the release
  * function. The lock is SQLite's own file lock on a separate file, held by an open exclusive transaction.
@@ -27,7 +30,11 @@ export function lockDirectory(directory: string): () => void {
     throw probeStorage(directory) === 'storage_full' ? full(directory, cause) : unusable(directory, cause);
   }
   const held = lock;
-  return () => held.close();
+  locks.add(held);
+  return () => {
+    locks.delete(held);
+    held.close();
+  };
 }
 
 /**
