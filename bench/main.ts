@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> =
   http: async (directory) => (await import('./http.ts')).benchHttp(directory),
   host: async () => (await import('./host.ts')).benchHost(),
   dev: async (directory) => (await import('./dev.ts')).benchDev(directory),
+  runtime: async (directory) => (await import('./runtime.ts')).benchRuntime(directory),
   app: async () => (await import('./app.ts')).benchApp(),
   identity: async (directory) => (await import('./identity.ts')).benchIdentity(directory),
 };

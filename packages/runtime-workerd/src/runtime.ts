@@ -243,6 +243,11 @@ export class WorkerdRuntime {
     );
   }
 
+  /** Ends the process of a vertical in order. Its next request starts it again. */
+  async end(vertical: string): Promise<void> {
+    await this.#processes.get(vertical)?.end();
+  }
+
   /** Ends every process in order. */
   async close(): Promise<void> {
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -274,7 +279,8 @@ export class WorkerdRuntime {
     // Nothing that a sender wrote may look like a word of the platform.
     for (const name of [...headers.keys()]) if (name.startsWith('x-freehold-')) headers.delete(name);
     headers.set(CALL_HEADER, encodeCall({ ...call, serving: serving.bundle }));
-    return this.#process(vertical).fetch(call.scope, new Request(request, { headers }));
+    const { method, url, body, signal } = request;
+    return this.#process(vertical).fetch(call.scope, { method, url, headers, body, signal });
   }
 
   async #order(vertical: string, method: string, path: string, body?: unknown): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** One request over a socket of a process, streamed both ways. */
+/** One request over a socket of a process: small answers at once, large ones streamed. */
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { Dispatcher, Pool } from 'undici';
@@ -7,25 +7,44 @@ import type { Dispatcher, Pool } from 'undici';
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer']);
 /** Statuses of answers without a body (RFC 9110, section 15). */
 const WITHOUT_BODY = new Set([101, 204, 205, 304]);
+/** An answer of that many bytes, at most, is read whole: a stream of its own costs more than the bytes. */
+const WHOLE_BYTES_MAX = 65_536;
 
-export async function sendOver(pool: Pool, request: Request): Promise<Response> {
-  const url = new URL(request.url);
-  const { statusCode, headers, body } = await pool.request({
-    method: request.method as Dispatcher.HttpMethod,
-    path: `${url.pathname}${url.search}`,
-    headers: [...request.headers].filter(([name]) => !OF_CONNECTION.has(name)).flat(),
-    body: request.body === null ? null : Readable.fromWeb(request.body as unknown as NodeStream),
-    signal: request.signal,
+/** The parts of a request that go over the socket. */
+export interface SentRequest {
+  readonly method: string;
+  /** An absolute address. */
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: ReadableStream<Uint8Array> | null;
+  readonly signal?: AbortSignal;
+}
+
+export async function sendOver(
+  pool: Pool,
+  { method, url, headers, body, signal }: SentRequest,
+): Promise<Response> {
+  const { pathname, search } = new URL(url);
+  const answered = await pool.request({
+    method: method as Dispatcher.HttpMethod,
+    path: `${pathname}${search}`,
+    headers: [...headers].filter(([name]) => !OF_CONNECTION.has(name)).flat(),
+    body: body === null ? null : Readable.fromWeb(body as unknown as NodeStream),
+    ...(signal === undefined ? {} : { signal }),
   });
-  const answered = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
+  const { statusCode: status } = answered;
+  const received = new Headers();
+  for (const [name, value] of Object.entries(answered.headers)) {
     if (value === undefined || OF_CONNECTION.has(name)) continue;
-    for (const each of Array.isArray(value) ? value : [value]) answered.append(name, each);
+    for (const each of Array.isArray(value) ? value : [value]) received.append(name, each);
   }
-  if (WITHOUT_BODY.has(statusCode) || request.method === 'HEAD') {
-    body.resume();
-    return new Response(null, { status: statusCode, headers: answered });
+  if (WITHOUT_BODY.has(status) || method === 'HEAD') {
+    answered.body.resume();
+    return new Response(null, { status, headers: received });
   }
-  const web = Readable.toWeb(body) as unknown as ReadableStream<Uint8Array>;
-  return new Response(web, { status: statusCode, headers: answered });
+  const bytes = Number(received.get('content-length') ?? Number.POSITIVE_INFINITY);
+  if (bytes <= WHOLE_BYTES_MAX)
+    return new Response(await answered.body.arrayBuffer(), { status, headers: received });
+  const streamed = Readable.toWeb(answered.body) as unknown as ReadableStream<Uint8Array>;
+  return new Response(streamed, { status, headers: received });
 }

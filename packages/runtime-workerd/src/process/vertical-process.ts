@@ -14,7 +14,7 @@ import { Pool } from 'undici';
 import { earliestAlarm } from './alarms.ts';
 import { commandOf } from './command.ts';
 import { hostConfig } from './config.ts';
-import { sendOver } from './send.ts';
+import { type SentRequest, sendOver } from './send.ts';
 
 export interface ProcessLimits {
   /** The most memory of the heap of one isolate, in MiB. Default 256. */
@@ -119,7 +119,7 @@ export class VerticalProcess {
   }
 
   /** Sends a request about a scope. @throws PlatformError `unavailable`, with `Retry-After`, when no answer comes. */
-  async fetch(scope: string, request: Request): Promise<Response> {
+  async fetch(scope: string, request: SentRequest): Promise<Response> {
     return this.#use(scope, (running) => sendOver(running.requests, request));
   }
 
