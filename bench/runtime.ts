@@ -101,6 +101,7 @@ export async function benchRuntime(directory: string): Promise<Row[]> {
       script: 'rental--0.1.0',
       manifest: rental.manifest,
       migrations: declaredMigrations(own),
+      egress: [],
       modules,
     },
     () => undefined,

@@ -327,6 +327,7 @@ function openDeployedVerticals({
       CONTROL_PLANE_URL: addresses.apiOrigin(),
     }),
     models: settings.models,
+    declaredOnly: settings.declaredOnly,
     issuerFetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
     directory,
     onLines: telemetry.onLines,

@@ -56,6 +56,8 @@ export interface Upload {
   readonly script: string;
   readonly manifest: VerticalManifest;
   readonly migrations: readonly DeclaredMigration[];
+  /** The hosts that it declares to call. */
+  readonly egress: readonly string[];
   readonly modules: readonly UploadedModule[];
 }
 
@@ -77,6 +79,7 @@ export interface RuntimeOptions {
 interface Declared {
   readonly manifest: VerticalManifest;
   readonly migrations: readonly DeclaredMigration[];
+  readonly egress: readonly string[];
   readonly publicPaths: readonly string[];
 }
 
@@ -142,11 +145,12 @@ export class WorkerdRuntime {
         },
       );
     const { script, version, vertical } = upload;
-    const stored = await bundles.putScript({ script, version, modules, publicPaths: [] });
+    const stored = await bundles.putScript({ script, version, modules, publicPaths: [], egress: [] });
     this.#versions.set(`${vertical} ${stored.bundle}`, version);
     const declared = await this.#check(vertical, stored.bundle);
     requireSame(upload, declared);
-    await bundles.putScript({ script, version, modules, publicPaths: declared.publicPaths });
+    const { publicPaths, egress } = declared;
+    await bundles.putScript({ script, version, modules, publicPaths, egress });
   }
 
   /** Reads what serves of these verticals, and starts those whose work is due. Call it once, before the first request. */
@@ -368,7 +372,7 @@ export class WorkerdRuntime {
 }
 
 /** @throws PlatformError `validation_failed`, reason `manifest_differs`. */
-function requireSame({ manifest, migrations }: Upload, declared: Declared): void {
+function requireSame({ manifest, migrations, egress }: Upload, declared: Declared): void {
   const parts: readonly [string, unknown, unknown][] = [
     ...Object.keys({ ...manifest, ...declared.manifest }).map((key): [string, unknown, unknown] => [
       `manifest.${key}`,
@@ -376,6 +380,7 @@ function requireSame({ manifest, migrations }: Upload, declared: Declared): void
       declared.manifest[key as keyof VerticalManifest],
     ]),
     ['migrations', migrations, declared.migrations],
+    ['egress', egress, declared.egress],
   ];
   const different = parts.filter(
     ([, submitted, found]) => canonicalJson(submitted ?? null) !== canonicalJson(found ?? null),

@@ -36,11 +36,13 @@ export interface PlaceOptions {
   /** The vertical of the scopes. */
   readonly vertical: string;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Hosts that may be called, and no others. Default: all public ones. */
+  readonly declaredOnly?: readonly string[];
 }
 
 export type Place = ReturnType<typeof openPlace>;
 
-export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch }: PlaceOptions) {
+export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch, declaredOnly }: PlaceOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-runtime-'));
   const faults: ProcessFault[] = [];
   const incidents: unknown[] = [];
@@ -74,7 +76,8 @@ export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch }: P
         issuerFetch: fetch,
         modelFetch: fetch,
         modelSecret: () => null,
-        egressPolicy: async () => ({ mode: 'observe', hosts: [] }),
+        egressPolicy: async () =>
+          declaredOnly ? { mode: 'declared-only', hosts: declaredOnly } : { mode: 'observe', hosts: [] },
         onLines: (_vertical, sent) => void lines.push(...sent),
       },
     });
@@ -124,6 +127,7 @@ export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch }: P
           script,
           manifest: app.manifest,
           migrations: declaredMigrations(own),
+          egress: app.egress ?? [],
           modules: [main],
         },
         () => undefined,

@@ -103,6 +103,7 @@ test('a vertical that the platform does not contain is deployed, provisioned and
       script: 'rental--0.1.0',
       manifest: rental.manifest,
       migrations: declaredMigrations(own),
+      egress: [],
       modules: [
         { name: 'main.js', mediaType: 'application/javascript+module', bytes: await bundleOf('rental.ts') },
       ],

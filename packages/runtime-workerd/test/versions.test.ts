@@ -59,6 +59,27 @@ test('a bundle that differs from what was submitted is refused, and named', asyn
   });
 });
 
+test('a host that is not declared is refused and counted, where declared ones alone may be called', async () => {
+  const strict = openPlace({ vertical: 'notes', declaredOnly: ['api.example.com', '*.example.org'] });
+  try {
+    const script = await strict.upload(notes('1.0.0', []), 'hostile.ts');
+    await strict.runtime.serve({ vertical: 'notes', archiveScript: script });
+    await strict.provision(ACME);
+    const call = async (url: string) =>
+      (await strict.visit(`/fetch?url=${encodeURIComponent(url)}`, ACME)).json() as Promise<object>;
+    expect(await call('https://elsewhere.example/')).toMatchObject({ answer: { status: 403 } });
+    expect(await call('https://example.org/')).toMatchObject({ answer: { status: 403 } });
+    expect(await call('https://api.example.com.invalid/')).toMatchObject({ answer: { status: 403 } });
+    const refusals = () =>
+      strict.lines.flatMap((line) => (line.kind === 'egress' && line.refused ? [line.host] : []));
+    await expect
+      .poll(refusals, { timeout: 10_000 })
+      .toEqual(expect.arrayContaining(['elsewhere.example', 'example.org']));
+  } finally {
+    await strict.close();
+  }
+}, 30_000);
+
 test('promotion alone moves no scope: a wave does, one by one', async () => {
   const script = await deploy('1.1.0', [TAGS]);
   await place.runtime.serve({ vertical: 'notes', archiveScript: script });

@@ -4,7 +4,13 @@ import { makeIdentityDirectory } from '@freehold/auth';
 import { verticalSecret } from '@freehold/contracts/http';
 import type { BoundVertical, RegistryIntake } from '@freehold/directory';
 import { unitsIn } from '@freehold/engine-node';
-import { bundleUnit, type EgressPolicy, type HostedLine, WorkerdRuntime } from '@freehold/runtime-workerd';
+import {
+  bundleUnit,
+  type EgressPolicy,
+  type HostedLine,
+  type ScriptRow,
+  WorkerdRuntime,
+} from '@freehold/runtime-workerd';
 import type { IncidentSink } from '@freehold/store';
 import { OperatorNotice } from '../feeds/feeds.ts';
 import type { Fetch } from '../network/guarded-fetch.ts';
@@ -24,7 +30,8 @@ export interface DeployedOptions {
   readonly models: Readonly<Record<string, string>>;
   readonly issuerFetch: Fetch;
   readonly directory: () => Pick<RegistryIntake, 'verticalOfScope'>;
-  readonly egressPolicy?: (vertical: string) => Promise<EgressPolicy>;
+  /** The verticals that may call the hosts alone that they declare; `all` for every one. */
+  readonly declaredOnly: readonly string[];
   readonly onLines?: (vertical: string, lines: readonly HostedLine[]) => void;
   readonly now: () => number;
   readonly onIncident: IncidentSink;
@@ -71,7 +78,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       issuerFetch: options.issuerFetch,
       modelFetch: (url, init) => fetch(url, init),
       modelSecret: (name, url) => secretFor(models, name, url),
-      egressPolicy: options.egressPolicy ?? (async () => ({ mode: 'observe', hosts: [] })),
+      egressPolicy: async (vertical) => policyOf(options.declaredOnly, vertical, runtime.serving(vertical)),
       onLines: options.onLines ?? (() => undefined),
     },
   });
@@ -97,6 +104,16 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       );
     },
   };
+}
+
+/** Each version of a vertical is held to the hosts of the one that serves. */
+function policyOf(
+  declaredOnly: readonly string[],
+  vertical: string,
+  serving: ScriptRow | null,
+): EgressPolicy {
+  const isHeld = declaredOnly.includes('all') || declaredOnly.includes(vertical);
+  return { mode: isHeld ? 'declared-only' : 'observe', hosts: serving?.egress ?? [] };
 }
 
 function faultText(vertical: string, detail: string, scopes: readonly string[]): string {

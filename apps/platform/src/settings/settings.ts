@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { findModelFault } from '@freehold/app';
+import { slug } from '@freehold/contracts';
 import type { BackupPolicy } from '@freehold/directory';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { isConfidentialUrl } from '@freehold/oidc-rp';
@@ -136,6 +137,11 @@ const environment = z.object({
     .regex(/^(?:[0-9]|[12][0-9]|3[01])$/, 'must be a number of days from 0 to 31')
     .default('7')
     .transform(Number),
+  /** Deployed verticals that may call the hosts alone that they declare: slugs, or `all`. Others are observed. */
+  FREEHOLD_EGRESS_DECLARED: list.refine(
+    (entries) => entries.every((entry) => slug.safeParse(entry).success),
+    'must be slugs of verticals, or all, separated by commas',
+  ),
   /** The way people sign in at the demo, and at every instance to which no choice was delivered. */
   FREEHOLD_SIGN_IN: signInMode.default('hosted'),
   /** The mail server, and the sender. Unset: an outbox to read while developing, and no mail in production. */
@@ -254,6 +260,8 @@ export interface Settings {
   readonly logsRequests: boolean;
   /** The number of days that measurements are kept; 0 for none. */
   readonly telemetryDays: number;
+  /** The deployed verticals that may call declared hosts alone; `all` for every one. */
+  readonly declaredOnly: readonly string[];
   readonly signIn: SignInMode;
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** An origin with a host name, or null when the platform is reached directly at `localhost`. */
@@ -326,6 +334,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     modelMarginBasisPoints: values.FREEHOLD_USAGE_MARGIN,
     logsRequests: values.FREEHOLD_LOG === 'json',
     telemetryDays: values.FREEHOLD_TELEMETRY_DAYS,
+    declaredOnly: values.FREEHOLD_EGRESS_DECLARED,
     signIn: values.FREEHOLD_SIGN_IN,
     mail:
       values.FREEHOLD_SMTP_URL === undefined || values.FREEHOLD_MAIL_FROM === undefined

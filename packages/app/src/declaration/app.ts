@@ -61,6 +61,11 @@ export interface AppDeclaration {
    * `MODEL_TABLES`. Default false.
    */
   readonly models?: boolean;
+  /**
+   * The hosts that its own code means to call: `api.example.com`, or `*.example.com` for every name below it. Its platform
+   * shows them beside those that it did call, and may refuse all others. Default: none.
+   */
+  readonly egress?: readonly string[];
   /** The look of the supplied pages. Default: that of {@link AppLook}. */
   readonly look?: AppLook;
   /**

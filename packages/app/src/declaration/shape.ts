@@ -30,6 +30,13 @@ const seam = ofKind(
   'must be made by signedIn() or unauthenticated()',
 );
 const text = z.string().min(1);
+const host = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/,
+    'must be a host name in lower case, such as api.example.com or *.example.com',
+  );
 const method = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 const operation = z.strictObject({
@@ -149,6 +156,7 @@ export const declarationShape = z.strictObject({
     .optional(),
   publicSurface: surface.optional(),
   models: z.boolean().optional(),
+  egress: z.array(host).max(100).optional(),
   look: look.optional(),
   web: z
     .string()

@@ -182,6 +182,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
             digest: migrationDigest({ version, name, ...migration }),
           })),
         ),
+        egress: app.egress ?? [],
         publicPaths: publicPathsOf(app.publicSurface),
       };
     }

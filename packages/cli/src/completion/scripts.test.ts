@@ -25,7 +25,7 @@ function offered(...words: string[]): string[] {
 test('words: nouns, then their verbs', () => {
   expect(offered('ten')).toEqual(['tenants', 'tenant-provisioner']);
   expect(offered('tenants', 'set')).toEqual(['set-status']);
-  expect(offered('log')).toEqual(['login', 'logout']);
+  expect(offered('log')).toEqual(['logs', 'login', 'logout']);
 });
 
 test('options of the command, with both forms of a choice', () => {

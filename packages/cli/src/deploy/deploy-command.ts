@@ -116,7 +116,7 @@ async function deploy(
   { call, world, bundle, sending, acknowledgeMigrations }: Sending,
   wish: { readonly admit: boolean; readonly promote: boolean },
 ): Promise<Deployment> {
-  const { manifest, migrations, modules } = bundle;
+  const { manifest, migrations, egress, modules } = bundle;
   const sent = new Set(sending);
   const known = modules
     .filter((each) => !sent.has(each))
@@ -125,7 +125,7 @@ async function deploy(
     adminOperations['verticals.deploy'],
     {
       params: { slug: manifest.slug },
-      body: { manifest, migrations, known, ...wish, acknowledgeMigrations },
+      body: { manifest, migrations, egress, known, ...wish, acknowledgeMigrations },
       files: sending.map(({ name, mediaType, bytes }) => ({
         name,
         mediaType,

@@ -20,6 +20,8 @@ export interface DeclaredMigration {
 export interface ProjectBundle {
   readonly manifest: VerticalManifest;
   readonly migrations: readonly DeclaredMigration[];
+  /** The hosts that it means to call. */
+  readonly egress: readonly string[];
   readonly modules: readonly BundledModule[];
 }
 
@@ -50,6 +52,7 @@ export async function bundleProject(folder: string): Promise<ProjectBundle> {
           digest: migrationDigest(each),
         })),
       ),
+      egress: app.egress ?? [],
       modules: await bundleApp({ root: project.root, entry: project.entry, webFiles }),
     };
   } catch (error) {

@@ -277,6 +277,7 @@ export interface VerticalRuntime {
       readonly script: string;
       readonly manifest: VerticalManifest;
       readonly migrations: readonly DeclaredMigration[];
+      readonly egress: readonly string[];
       readonly modules: readonly RuntimeModule[];
     },
     onTaken: (taken: TakenModules) => void,
@@ -339,7 +340,7 @@ export function makeDeployEffects({
       requireRuntime(runtime);
     },
     run: async (_deps, call, prepared, report = () => undefined) => {
-      const { manifest, migrations, modules: sent, known } = bodyOf(call);
+      const { manifest, migrations, egress, modules: sent, known } = bodyOf(call);
       const { id, vertical, version, script } = prepared;
       const modules = [...sent.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) })), ...known];
       const present = requireRuntime(runtime);
@@ -352,7 +353,10 @@ export function makeDeployEffects({
       const onTaken = (taken: TakenModules): void => {
         if (isUploading) say('uploading', taken);
       };
-      await ask(present.upload({ vertical, version, script, manifest, migrations, modules }, onTaken), true);
+      await ask(
+        present.upload({ vertical, version, script, manifest, migrations, egress, modules }, onTaken),
+        true,
+      );
       isUploading = false;
       say('uploaded', total);
       // The upload is done by now: a refusal no longer proves that nothing happened.

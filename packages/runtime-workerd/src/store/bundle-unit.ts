@@ -21,6 +21,8 @@ export interface ScriptRow {
   readonly bundle: string;
   /** The paths of its public surface, which no limit of the platform counts. */
   readonly publicPaths: readonly string[];
+  /** The hosts that it declares to call. */
+  readonly egress: readonly string[];
 }
 
 type BundleMethods = {
@@ -34,6 +36,7 @@ type BundleMethods = {
     readonly version: string;
     readonly modules: readonly ModuleName[];
     readonly publicPaths: readonly string[];
+    readonly egress: readonly string[];
   }): ScriptRow;
   script(input: { readonly script: string }): ScriptRow | null;
   scripts(input: Record<never, never>): ScriptRow[];
@@ -66,7 +69,8 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
     PRIMARY KEY (bundle, name)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE scripts (
-    script TEXT PRIMARY KEY, version TEXT NOT NULL, bundle TEXT NOT NULL, public_paths TEXT NOT NULL
+    script TEXT PRIMARY KEY, version TEXT NOT NULL, bundle TEXT NOT NULL, public_paths TEXT NOT NULL,
+    egress TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE serving (one INTEGER PRIMARY KEY CHECK (one = 1), script TEXT NOT NULL) STRICT;
   CREATE INDEX bundle_files_digest ON bundle_files (digest);
@@ -87,7 +91,7 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       db.run('INSERT INTO modules (digest, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING', digest, bytes);
       return null;
     },
-    putScript: ({ script, version, modules, publicPaths }) => {
+    putScript: ({ script, version, modules, publicPaths, egress }) => {
       const bundle = bundleDigest(modules);
       for (const { name, mediaType, digest } of modules) {
         if (!db.get('SELECT 1 AS found FROM modules WHERE digest = ?', digest)) throw missingModule(name);
@@ -97,17 +101,17 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
         );
       }
       db.run(
-        `INSERT INTO scripts (script, version, bundle, public_paths) VALUES (?, ?, ?, ?)
+        `INSERT INTO scripts (script, version, bundle, public_paths, egress) VALUES (?, ?, ?, ?, ?)
            ON CONFLICT (script) DO UPDATE SET version = excluded.version, bundle = excluded.bundle,
-             public_paths = excluded.public_paths`,
-        ...[script, version, bundle, JSON.stringify(publicPaths)],
+             public_paths = excluded.public_paths, egress = excluded.egress`,
+        ...[script, version, bundle, JSON.stringify(publicPaths), JSON.stringify(egress)],
       );
       return requireScript(db, script);
     },
     script: ({ script }) => findScript(db, script),
     scripts: () =>
       db
-        .all<RawScript>('SELECT script, version, bundle, public_paths FROM scripts ORDER BY script')
+        .all<RawScript>('SELECT script, version, bundle, public_paths, egress FROM scripts ORDER BY script')
         .map(scriptOf),
     bundle: ({ digest }) => {
       const files = db.all<{ name: string; mediaType: string; digest: string; bytes: Uint8Array }>(
@@ -158,15 +162,17 @@ interface RawScript {
   readonly version: string;
   readonly bundle: string;
   readonly public_paths: string;
+  readonly egress: string;
 }
 
-function scriptOf({ public_paths, ...row }: RawScript): ScriptRow {
-  return { ...row, publicPaths: JSON.parse(public_paths) as readonly string[] };
+function scriptOf({ public_paths, egress, ...row }: RawScript): ScriptRow {
+  const listOf = (text: string) => JSON.parse(text) as readonly string[];
+  return { ...row, publicPaths: listOf(public_paths), egress: listOf(egress) };
 }
 
 function findScript(db: SqlDatabase, script: string): ScriptRow | null {
   const row = db.get<RawScript>(
-    'SELECT script, version, bundle, public_paths FROM scripts WHERE script = ?',
+    'SELECT script, version, bundle, public_paths, egress FROM scripts WHERE script = ?',
     script,
   );
   return row ? scriptOf(row) : null;
