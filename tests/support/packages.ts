@@ -24,7 +24,7 @@ export const ENTRIES = workspaces
       .filter(([, source]) => source.endsWith('.ts'))
       .map(([key]) => name + key.slice(1)),
   )
-  .filter((entry) => entry !== '@freehold/app/worker');
+  .filter((entry) => !['@freehold/app/worker', '@freehold/app/worker/hosted'].includes(entry));
 
 /** Returns the folder of the tarballs: the one that this run of `npm test` made, or one that is made below `home`. */
 export function packagesFolder(home: string): string {
