@@ -32,6 +32,7 @@ import {
   type ModuleName,
   type ScriptRow,
 } from './store/bundle-unit.ts';
+import { SourcePositions } from './store/source-positions.ts';
 
 /** One file of an upload: its bytes, or its digest where the platform has it already. */
 export interface UploadedModule {
@@ -107,6 +108,10 @@ export class WorkerdRuntime {
   /** Slug → the timer of a process that rests. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isClosed = false;
+  readonly #positions = new SourcePositions(async (vertical, bundle) => {
+    const bytes = await this.#bundles(vertical).file({ bundle, name: `${MAIN_MODULE}.map` });
+    return bytes && Buffer.from(bytes).toString('utf8');
+  });
   #host: Promise<string> | null = null;
   #checks: VerticalProcess | null = null;
 
@@ -178,6 +183,11 @@ export class WorkerdRuntime {
   /** The version of a bundle that was uploaded here; null for another one. */
   versionOf(vertical: string, digest: string): string | null {
     return this.#versions.get(`${vertical} ${digest}`) ?? null;
+  }
+
+  /** A stack of a bundle, with the places of its builder's source. It never rejects. */
+  mapStack(vertical: string, bundle: string, stack: string): Promise<string> {
+    return this.#positions.map(vertical, bundle, stack);
   }
 
   /** Serves a request of an instance. */

@@ -10,7 +10,7 @@ import { openMemoryEngine } from '@freehold/engine-node';
 import { makeScopeUnit, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import rental from '@freehold/rental';
 import { makeKeyring } from '@freehold/store';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HostedLine, type ProcessFault, WorkerdRuntime } from '../src/index.ts';
 
@@ -118,6 +118,32 @@ test('a vertical that the platform does not contain is deployed, provisioned and
   expect([page.status, body]).toMatchObject([200, { status: 'signed_out' }]);
   expect(await runtime.running('rental', SCOPE)).toBe(rental.manifest.version);
   expect([faults, incidents, lines]).toEqual([[], [], []]);
+});
+
+test('a stack of a bundle is shown at the places of its source, where its map was deployed', async () => {
+  const { code, map } = await transform('const first = 1;\nthrow new Error(String(first));\n', {
+    minify: true,
+    sourcemap: true,
+    sourcefile: 'src/items.ts',
+  });
+  const column = code.indexOf('throw') + 1;
+  const modules = [
+    { name: 'main.js', mediaType: 'application/javascript+module', bytes: await bundleOf('rental.ts') },
+    { name: 'main.js.map', mediaType: 'application/source-map', bytes: new TextEncoder().encode(map) },
+  ];
+  const script = 'rental--0.1.1';
+  const own = makeScopeUnit(rental.vertical).migrations.filter(({ guarded }) => guarded);
+  const declared = { manifest: rental.manifest, migrations: declaredMigrations(own), egress: [] };
+  await runtime.upload(
+    { vertical: 'rental', version: '0.1.1', script, ...declared, modules },
+    () => undefined,
+  );
+  await runtime.serve({ vertical: 'rental', archiveScript: script });
+  const bundle = runtime.serving('rental')?.bundle ?? '';
+  expect(await runtime.mapStack('rental', bundle, `Error: 1\n    at main.js:1:${column}`)).toBe(
+    'Error: 1\n    at src/items.ts:2:1',
+  );
+  expect(await runtime.mapStack('rental', 'another', 'at main.js:1:1')).toBe('at main.js:1:1');
 });
 
 test('after SIGKILL of its process it is served again, with what was there', async () => {

@@ -16,6 +16,7 @@ import { OperatorNotice } from '../feeds/feeds.ts';
 import type { Fetch } from '../network/guarded-fetch.ts';
 import type { Application } from '../network/router.ts';
 import type { Storage } from '../storage/storage.ts';
+import { makeDeployedLines } from './deployed-lines.ts';
 import type { Mail } from './mail.ts';
 
 export interface DeployedOptions {
@@ -32,7 +33,7 @@ export interface DeployedOptions {
   readonly directory: () => Pick<RegistryIntake, 'verticalOfScope'>;
   /** The verticals that may call the hosts alone that they declare; `all` for every one. */
   readonly declaredOnly: readonly string[];
-  readonly onLines?: (vertical: string, lines: readonly HostedLine[]) => void;
+  readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
   readonly now: () => number;
   readonly onIncident: IncidentSink;
 }
@@ -79,9 +80,10 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       modelFetch: (url, init) => fetch(url, init),
       modelSecret: (name, url) => secretFor(models, name, url),
       egressPolicy: async (vertical) => policyOf(options.declaredOnly, vertical, runtime.serving(vertical)),
-      onLines: options.onLines ?? (() => undefined),
+      onLines: (vertical, lines) => onLines(vertical, lines),
     },
   });
+  const onLines = makeDeployedLines({ runtime, onLines: options.onLines, onIncident });
   const slugs = unitsIn(dataDirectory).filter(({ kind }) => kind === bundleUnit.kind);
   await runtime.open(slugs.map(({ key }) => key));
   return {

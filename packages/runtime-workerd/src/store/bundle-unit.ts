@@ -42,6 +42,8 @@ type BundleMethods = {
   scripts(input: Record<never, never>): ScriptRow[];
   /** The files of a bundle. Null for one that is not here. */
   bundle(input: { readonly digest: string }): readonly (ModuleName & { readonly bytes: Uint8Array })[] | null;
+  /** The bytes of one file of a bundle; null for one that is not here. */
+  file(input: { readonly bundle: string; readonly name: string }): Uint8Array | null;
   /** Makes a script the one that serves. @throws PlatformError `not_found`. */
   serve(input: { readonly script: string }): ScriptRow;
   serving(input: Record<never, never>): ScriptRow | null;
@@ -79,7 +81,7 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       ],
     },
   ],
-  queries: ['modules', 'script', 'scripts', 'bundle', 'serving'],
+  queries: ['modules', 'script', 'scripts', 'bundle', 'file', 'serving'],
   open: ({ db }) => ({
     modules: () =>
       db.all<{ digest: string }>('SELECT digest FROM modules ORDER BY digest').map(({ digest }) => digest),
@@ -122,6 +124,12 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       for (const file of files) if (digestOf(file.bytes) !== file.digest) throw damagedModule(file.name);
       return files.length === 0 ? null : files;
     },
+    file: ({ bundle, name }) =>
+      db.get<{ bytes: Uint8Array }>(
+        `SELECT m.bytes FROM bundle_files f JOIN modules m ON m.digest = f.digest
+           WHERE f.bundle = ? AND f.name = ?`,
+        ...[bundle, name],
+      )?.bytes ?? null,
     serve: ({ script }) => {
       const row = requireScript(db, script);
       db.run(
