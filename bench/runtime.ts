@@ -77,6 +77,7 @@ export async function benchRuntime(directory: string): Promise<Row[]> {
     mailer: null,
     issuerFetch: fetch,
     modelFetch: fetch,
+    isModelProvider: () => false,
     modelSecret: () => null,
     egressPolicy: async () => ({ mode: 'observe', hosts: [] }),
     onLines: () => undefined,

@@ -77,6 +77,12 @@ describe('outside of its process', () => {
     expect([answer, thrown]).toEqual([undefined, expect.any(String)]);
     expect(visits).toBe(0);
   });
+
+  test('it does not reach them as a provider of language models either', async () => {
+    const { answer } = await tryOut('/model', ACME, { url: `http://127.0.0.1:${port}/` });
+    expect(answer).toMatchObject({ status: 403, text: expect.stringContaining('capability_refused') });
+    expect(visits).toBe(0);
+  });
 });
 
 describe('other tenants', () => {

@@ -75,6 +75,7 @@ export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch, dec
         mailer: { send: async () => undefined },
         issuerFetch: fetch,
         modelFetch: fetch,
+        isModelProvider: () => false,
         modelSecret: () => null,
         egressPolicy: async () =>
           declaredOnly ? { mode: 'declared-only', hosts: declaredOnly } : { mode: 'observe', hosts: [] },

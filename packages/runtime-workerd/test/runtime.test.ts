@@ -58,6 +58,7 @@ beforeAll(async () => {
       mailer: { send: async () => undefined },
       issuerFetch: (url, init) => fetch(url, init),
       modelFetch: (url, init) => fetch(url, init),
+      isModelProvider: () => false,
       modelSecret: () => null,
       egressPolicy: async () => ({ mode: 'observe', hosts: [] }),
       onLines: (_vertical, sent) => void lines.push(...sent),

@@ -18,6 +18,7 @@ import type { Application } from '../network/router.ts';
 import type { Storage } from '../storage/storage.ts';
 import { makeDeployedLines } from './deployed-lines.ts';
 import type { Mail } from './mail.ts';
+import { makeModelProviders } from './model-providers.ts';
 
 export interface DeployedOptions {
   readonly dataDirectory: string;
@@ -50,8 +51,9 @@ export interface DeployedVerticals {
 
 /** Opens the runtime. No process runs before one of its verticals is asked for. */
 export async function openDeployed(options: DeployedOptions): Promise<DeployedVerticals> {
-  const { dataDirectory, storage, models, now, onIncident } = options;
+  const { dataDirectory, storage, now, onIncident } = options;
   const { engine, vault, blobs, keyring } = storage;
+  const models = makeModelProviders(options.models);
   const runtime = new WorkerdRuntime({
     folder: join(dataDirectory, 'runtime'),
     engine,
@@ -66,7 +68,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     ports: {
       verticalOf: (ref) => options.directory().verticalOfScope(ref),
       settingsOf: async (vertical) => ({
-        settings: { ...options.bindings(), ...withoutKeys(models) },
+        settings: { ...options.bindings(), ...models.settings },
         platformSecret: await Promise.all(
           options.platformSecrets.map((secret) => verticalSecret(secret, vertical)),
         ),
@@ -78,7 +80,8 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       mailer: options.mailer ?? null,
       issuerFetch: options.issuerFetch,
       modelFetch: (url, init) => fetch(url, init),
-      modelSecret: (name, url) => secretFor(models, name, url),
+      isModelProvider: models.has,
+      modelSecret: models.secret,
       egressPolicy: async (vertical) => policyOf(options.declaredOnly, vertical, runtime.serving(vertical)),
       onLines: (vertical, lines) => onLines(vertical, lines),
     },
@@ -121,28 +124,4 @@ function policyOf(
 function faultText(vertical: string, detail: string, scopes: readonly string[]): string {
   const running = scopes.length === 0 ? 'No request was running.' : `Running then: ${scopes.join(', ')}.`;
   return `The process of the vertical ${vertical} failed. ${detail} ${running}`;
-}
-
-const IS_KEY = /_API_KEY$/;
-
-/** Each key of a provider becomes its name: the platform puts the key in when it passes a request on. */
-function withoutKeys(models: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(models).map(([name, value]) => [name, IS_KEY.test(name) ? `held:${name}` : value]),
-  );
-}
-
-/** The addresses of providers, where the operator set none. */
-const PROVIDERS: Readonly<Record<string, string>> = {
-  FREEHOLD_MODEL_OPENAI: 'https://api.openai.com',
-  FREEHOLD_MODEL_ANTHROPIC: 'https://api.anthropic.com',
-  FREEHOLD_MODEL_GOOGLE: 'https://generativelanguage.googleapis.com',
-};
-
-/** A key goes to its own provider alone. */
-function secretFor(models: Readonly<Record<string, string>>, name: string, url: URL): string | null {
-  if (!IS_KEY.test(name)) return null;
-  const provider = name.replace(IS_KEY, '');
-  const base = models[`${provider}_BASE_URL`] ?? PROVIDERS[provider];
-  return base !== undefined && new URL(base).origin === url.origin ? (models[name] ?? null) : null;
 }

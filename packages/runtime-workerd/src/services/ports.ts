@@ -41,7 +41,9 @@ export interface PlatformPorts {
     init: RequestInit,
     purpose?: { readonly issuer: string },
   ) => Promise<Response>;
-  /** Reaches the operator's providers of language models. A `held:NAME` in a header was replaced by then. */
+  /** Whether an address is one of the operator's providers of language models: a bundle reaches no other this way. */
+  readonly isModelProvider: (url: URL) => boolean;
+  /** Reaches the operator's providers of language models, which may be private. A `held:NAME` in a header was replaced by then. */
   readonly modelFetch: (url: string, init: RequestInit) => Promise<Response>;
   /** The operator's secret of a name, for a request to this address; null where it may not go there. */
   readonly modelSecret: (name: string, url: URL) => string | null;

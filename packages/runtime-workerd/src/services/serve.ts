@@ -214,6 +214,13 @@ const NOT_RELAYED =
 /** Sends a request to an issuer or to a provider of models, under the platform's own guard. */
 async function relay({ request, response, url }: Asked, { ports }: ServicesOptions): Promise<void> {
   const target = new URL(String(request.headers['x-freehold-target']));
+  // It would reach every service that the platform can, without the guard against private addresses.
+  if (url.pathname === '/model' && !ports.isModelProvider(target))
+    throw new PlatformError(
+      'forbidden',
+      `${target.host} is no provider of language models that the operator set up.`,
+      { reason: 'capability_refused' },
+    );
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (NOT_RELAYED.test(name) || value === undefined) continue;

@@ -49,6 +49,10 @@ const TRICKS: Readonly<Record<string, Trick>> = {
     );
     return { status: response.status };
   },
+  '/model': async (self, query) => {
+    const response = await self.props.platform.model(new Request(query.get('url') ?? ''));
+    return { status: response.status, text: (await response.text()).slice(0, 300) };
+  },
   '/secret': (self) => ({ secrets: self.props.platformSecret, settings: self.props.settings }),
   '/note': (self) => {
     noted = { tenant: self.props.tenant, platform: self.props.platform };
