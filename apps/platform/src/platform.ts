@@ -264,6 +264,7 @@ async function wire(
       ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
       ...warningsOfPlaces(settings),
       ...storage.warnings,
+      ...deployed.warnings,
       ...warningsOfFiles(settings.dataDirectory, storage.files),
       ...warningsOfTokens(await hostAdmin.legacyPushTokens()),
       ...(opened !== null && 'warning' in opened ? [opened.warning] : []),

@@ -158,16 +158,24 @@ export class WorkerdRuntime {
     await bundles.putScript({ script, version, modules, publicPaths, egress });
   }
 
-  /** Reads what serves of these verticals, and starts those whose work is due. Call it once, before the first request. */
+  /**
+   * Reads what serves of these verticals, and starts those whose work is due. Call it once, before the first request. One
+   * whose bundles cannot be read is reported and not served; the others are.
+   */
   async open(verticals: readonly string[]): Promise<void> {
-    for (const vertical of verticals) {
-      const row = await this.#bundles(vertical).serving({});
-      if (!row) continue;
-      this.#serving.set(vertical, row);
-      for (const { bundle, version } of await this.#bundles(vertical).scripts({}))
-        this.#versions.set(`${vertical} ${bundle}`, version);
-      this.#wakeWhenDue(vertical);
-    }
+    for (const vertical of verticals)
+      await this.#openVertical(vertical).catch((error: unknown) =>
+        this.#options.onIncident(error, { kind: bundleUnit.kind, key: vertical, method: 'open' }),
+      );
+  }
+
+  async #openVertical(vertical: string): Promise<void> {
+    const row = await this.#bundles(vertical).serving({});
+    if (!row) return;
+    for (const { bundle, version } of await this.#bundles(vertical).scripts({}))
+      this.#versions.set(`${vertical} ${bundle}`, version);
+    this.#serving.set(vertical, row);
+    this.#wakeWhenDue(vertical);
   }
 
   /** Makes an uploaded version the one that new instances run. */

@@ -9,7 +9,7 @@ import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER } from '@freehold/contracts
 import { declaredMigrations } from '@freehold/directory';
 import { makeMemoryBlobStore, openMemoryEngine } from '@freehold/engine-node';
 import { makeScopeUnit, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
-import { makeKeyring } from '@freehold/store';
+import { type Engine, makeKeyring } from '@freehold/store';
 import { build } from 'esbuild';
 import { type HostedLine, type ProcessFault, type ProcessLimits, WorkerdRuntime } from '../src/index.ts';
 
@@ -53,10 +53,10 @@ export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch, dec
   const vaultUnit = makeVaultUnit(makeKeyring(['k'.repeat(43)]));
   const scopes = new Map([ACME, BOLT, SECOND].map(({ tenant, scope }) => [scope, tenant]));
   const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
-  const open = (): WorkerdRuntime =>
+  const open = (bundles: Pick<Engine, 'unit'> = engine): WorkerdRuntime =>
     new WorkerdRuntime({
       folder,
-      engine,
+      engine: bundles,
       now: Date.now,
       onIncident,
       limits,
@@ -88,6 +88,9 @@ export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch, dec
     incidents,
     lines,
     runtime: open(),
+    engine,
+    /** Opens the platform's side over these bundles. */
+    open,
     /** The platform's own request of the management contract. */
     manage: (path: string, { tenant, scope }: Instance, body: object = {}): Promise<Response> =>
       place.runtime.manage(

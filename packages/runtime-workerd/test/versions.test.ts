@@ -112,6 +112,22 @@ test('a request finishes on the version that took it, and the next one waits for
   expect([(await moving).failure, await next]).toEqual([null, '1.3.0']);
 });
 
+test('a vertical whose bundles cannot be read is reported, and the others are served', async () => {
+  await place.runtime.close();
+  place.incidents.length = 0;
+  const { engine } = place;
+  const unreadable = new Error('this file is no database');
+  place.runtime = place.open({
+    unit: (unit, key, options) => {
+      if (key === 'broken') throw unreadable;
+      return engine.unit(unit, key, options);
+    },
+  });
+  await place.runtime.open(['broken', 'notes']);
+  expect(place.incidents).toEqual([unreadable]);
+  expect(await versionOf()).toBe('1.3.0');
+});
+
 test('a scope of another tenant is not moved', async () => {
   const script = await deploy('1.3.0', [TAGS]);
   expect(await move(script, { tenant: ACME.tenant, scope: BOLT.scope })).toMatchObject({

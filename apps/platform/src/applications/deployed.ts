@@ -9,7 +9,9 @@ import {
   type EgressPolicy,
   type HostedLine,
   type ScriptRow,
+  type Walls,
   WorkerdRuntime,
+  wallsHere,
 } from '@freehold/runtime-workerd';
 import type { IncidentSink } from '@freehold/store';
 import { OperatorNotice } from '../feeds/feeds.ts';
@@ -45,6 +47,8 @@ export interface DeployedVerticals {
   has(slug: string): boolean;
   /** The management of a vertical, for the gateway; null for one that was not deployed. */
   bound(slug: string): BoundVertical | null;
+  /** The walls that do not stand around their processes here, a sentence each; none where nothing is deployed. */
+  readonly warnings: readonly string[];
   /** The application of a vertical, for the router; null for one that was not deployed. */
   application(slug: string): Application | null;
 }
@@ -91,6 +95,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
   await runtime.open(slugs.map(({ key }) => key));
   return {
     runtime,
+    warnings: slugs.length === 0 ? [] : missingWalls(wallsHere()),
     has: (slug) => runtime.serving(slug) !== null,
     // The runtime shows the vertical its secret: it is of no use to the caller.
     bound: (slug) =>
@@ -109,6 +114,19 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       );
     },
   };
+}
+
+function missingWalls({ sandbox, memory, endsWithPlatform }: Walls): string[] {
+  const unlimited =
+    'The memory of deployed verticals is limited by their bundles alone: install prlimit (util-linux).';
+  const orphaned = 'The processes of deployed verticals can outlive this one: install setpriv (util-linux).';
+  return [
+    ...(sandbox
+      ? []
+      : ['Deployed verticals run outside of a sandbox: install bubblewrap. docs/runtime.md says why.']),
+    ...(memory ? [] : [unlimited]),
+    ...(endsWithPlatform ? [] : [orphaned]),
+  ];
 }
 
 /** Each version of a vertical is held to the hosts of the one that serves. */
