@@ -36,13 +36,21 @@ export interface PlaceOptions {
   /** The vertical of the scopes. */
   readonly vertical: string;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Waited for before the settings of an instance are told. */
+  readonly beforeSettings?: () => Promise<void>;
   /** Hosts that may be called, and no others. Default: all public ones. */
   readonly declaredOnly?: readonly string[];
 }
 
 export type Place = ReturnType<typeof openPlace>;
 
-export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch, declaredOnly }: PlaceOptions) {
+export function openPlace({
+  limits = {},
+  vertical,
+  fetch = globalThis.fetch,
+  beforeSettings,
+  declaredOnly,
+}: PlaceOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-runtime-'));
   const faults: ProcessFault[] = [];
   const incidents: unknown[] = [];
@@ -63,7 +71,10 @@ export function openPlace({ limits = {}, vertical, fetch = globalThis.fetch, dec
       onFault: (fault) => void faults.push(fault),
       ports: {
         verticalOf: async ({ tenant, scope }) => (scopes.get(scope) === tenant ? vertical : null),
-        settingsOf: async () => ({ settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] }),
+        settingsOf: async () => {
+          await beforeSettings?.();
+          return { settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] };
+        },
         engine,
         identity: makeIdentityDirectory(),
         vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),

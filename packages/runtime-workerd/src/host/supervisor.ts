@@ -34,6 +34,8 @@ const FACET = 'scope';
 const RUNNING = 'running';
 /** Whose scope it is: known before its own database can be asked. */
 const TENANT = 'tenant';
+/** The move that has begun: a crash may cut it off between the migration and the record of what runs. */
+const MOVING = 'moving';
 /** The wait after work that failed. */
 const RETRY_MS = 5_000;
 /** The longest wait of a move for the requests that are running, and of new requests for the move. */
@@ -46,24 +48,37 @@ export class Supervisor extends DurableObject<HostEnv> {
   #onDrained: (() => void) | null = null;
   /** Resolves when a bundle runs again; null while requests pass. */
   #moving: Promise<void> | null = null;
-  /** Until when an alarm is known to be set, in milliseconds since the epoch. */
-  #armedUntilMs = 0;
+  /** When the alarm rings, in milliseconds since the epoch; null where none is set. */
+  #alarmAtMs: number | null = null;
   #working: Promise<void> | null = null;
   #again = false;
+  /** The number of ends of the instance. */
+  #stops = 0;
+
+  constructor(ctx: DurableObjectState, env: HostEnv) {
+    super(ctx, env);
+    // An object that rested is made anew, and its alarm is still set.
+    void ctx.blockConcurrencyWhile(async () => {
+      this.#alarmAtMs = await ctx.storage.getAlarm();
+    });
+    const cutOff = ctx.storage.kv.get<MoveOrder>(MOVING);
+    if (cutOff !== undefined) void this.#settle(cutOff);
+  }
 
   override async fetch(request: Request): Promise<Response> {
     try {
       if (this.#moving !== null) await this.#waitForMove();
-      const call = decodeCall(request.headers.get(CALL_HEADER) ?? '');
-      const { instance } = await this.#start(call);
-      if (request.method !== 'GET' && request.method !== 'HEAD') this.#arm();
+      // From here on a move waits for this request, its start included.
       this.#inFlight++;
-      return this.#passing(
-        await instance.fetch(request).catch((error: unknown) => {
-          this.#passed();
-          throw error;
-        }),
-      );
+      try {
+        const call = decodeCall(request.headers.get(CALL_HEADER) ?? '');
+        const { instance } = await this.#start(call);
+        if (request.method !== 'GET' && request.method !== 'HEAD') this.#arm();
+        return this.#passing(await instance.fetch(request));
+      } catch (error) {
+        this.#passed();
+        throw error;
+      }
     } catch (error) {
       return problemDocument(error instanceof PlatformError ? error : this.#broken(error));
     }
@@ -99,28 +114,57 @@ export class Supervisor extends DurableObject<HostEnv> {
   }
 
   override async alarm(): Promise<void> {
-    this.#armedUntilMs = 0;
+    this.#alarmAtMs = null;
     this.#work();
     await this.#working;
   }
 
   /** Lets the scope run another bundle. One that cannot open the scope leaves the one before in its place. */
-  async move({ tenant, digest }: MoveOrder): Promise<Moved> {
+  move(order: MoveOrder): Promise<Moved> {
+    return this.#holding(async () => {
+      const { tenant, digest } = order;
+      const { kv } = this.ctx.storage;
+      const from = this.running();
+      if (from === digest) return { from, running: from, failure: null };
+      await this.#drained();
+      kv.put(MOVING, order);
+      await this.ctx.storage.sync();
+      const failure = await this.#openWith(digest, tenant);
+      if (failure !== null) this.#stop('the bundle before it goes on');
+      this.#record(failure === null ? order : null);
+      return { from, running: this.running(), failure };
+    });
+  }
+
+  /**
+   * Finds out how a move ended that a crash cut off: the bundle before goes on, unless the scope was migrated by then. It is
+   * asked first, since the other one may be what ended the process.
+   */
+  #settle(order: MoveOrder): Promise<void> {
+    return this.#holding(async () => {
+      const before = this.running();
+      const failure = before === null ? null : await this.#openWith(before, order.tenant);
+      this.#record(failure?.reason === 'migration_unknown' ? order : null);
+      this.#stop('it starts with what runs from now on');
+    });
+  }
+
+  /** Ends a move. @param order what runs from now on; null for the bundle before. */
+  #record(order: MoveOrder | null): void {
+    const { kv } = this.ctx.storage;
+    kv.delete(MOVING);
+    if (order === null) return;
+    kv.put(TENANT, order.tenant);
+    kv.put(RUNNING, order.digest);
+  }
+
+  /** Holds new requests until a change is done. */
+  async #holding<T>(change: () => Promise<T>): Promise<T> {
     while (this.#moving !== null) await this.#moving;
-    const from = this.running();
-    if (from === digest) return { from, running: from, failure: null };
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#moving = promise;
     try {
-      await this.#drained();
-      const failure = await this.#openWith(digest, tenant);
-      if (failure === null) {
-        this.ctx.storage.kv.put(TENANT, tenant);
-        this.ctx.storage.kv.put(RUNNING, digest);
-        return { from, running: digest, failure: null };
-      }
-      this.#stop('the bundle before it goes on');
-      return { from, running: from, failure };
+      return await change();
     } finally {
       this.#moving = null;
       resolve();
@@ -137,7 +181,7 @@ export class Supervisor extends DurableObject<HostEnv> {
     this.#stop('it is removed');
     this.ctx.facets.delete(FACET);
     await Promise.all([this.ctx.storage.deleteAll(), this.ctx.storage.deleteAlarm()]);
-    this.#armedUntilMs = 0;
+    this.#alarmAtMs = null;
   }
 
   /** Opens the scope with a bundle, which migrates it. Returns the failure that prevented it. */
@@ -182,7 +226,10 @@ export class Supervisor extends DurableObject<HostEnv> {
     digest: string,
     instance: { readonly tenant: string; readonly scope: string },
   ): Promise<Started> {
+    const stops = this.#stops;
     const delivered = await this.#settings(instance);
+    // Another bundle may run by now: this one would take its place.
+    if (stops !== this.#stops) throw beingMoved();
     const { LOADER } = this.env;
     const { exports } = this.ctx;
     const worker = LOADER.get(digest, () =>
@@ -212,6 +259,7 @@ export class Supervisor extends DurableObject<HostEnv> {
 
   #stop(why: string): void {
     this.#started = null;
+    this.#stops++;
     this.ctx.facets.abort(FACET, new Error(why));
   }
 
@@ -230,24 +278,19 @@ export class Supervisor extends DurableObject<HostEnv> {
     const timer = setTimeout(resolve, DRAIN_MS);
     await Promise.race([this.#moving, promise]);
     clearTimeout(timer);
-    if (this.#moving !== null)
-      throw new PlatformError(
-        'unavailable',
-        'This is being moved to another version. Try again in a moment.',
-        {
-          reason: 'being_moved',
-          headers: { 'retry-after': '5' },
-        },
-      );
+    if (this.#moving !== null) throw beingMoved();
   }
 
-  /** The answer leaves the object only after the alarm is durable (the output gate). */
+  /**
+   * Sets the alarm by which a crash loses no due work, unless one is set that rings by then. The answer leaves the object
+   * only after the alarm is durable (the output gate).
+   */
   #arm(): void {
-    const nowMs = Date.now();
-    // Until it rings, a crash loses no due work, and further requests set none.
-    if (this.#armedUntilMs > nowMs) return;
-    this.#armedUntilMs = nowMs + Number(this.env.RECOVER_MS);
-    void this.ctx.storage.setAlarm(this.#armedUntilMs);
+    const recoverAtMs = Date.now() + Number(this.env.RECOVER_MS);
+    // One that is due stays: put off again and again, it would never ring.
+    if (this.#alarmAtMs !== null && this.#alarmAtMs <= recoverAtMs) return;
+    this.#alarmAtMs = recoverAtMs;
+    void this.ctx.storage.setAlarm(recoverAtMs);
   }
 
   #work(): void {
@@ -266,17 +309,18 @@ export class Supervisor extends DurableObject<HostEnv> {
       const nextAtMs = await this.#round();
       if (nextAtMs === null) continue;
       if (nextAtMs <= Date.now()) this.#again = true;
-      else if (this.#armedUntilMs === 0 || nextAtMs < this.#armedUntilMs) {
-        this.#armedUntilMs = nextAtMs;
+      else if (this.#alarmAtMs === null || nextAtMs < this.#alarmAtMs) {
+        this.#alarmAtMs = nextAtMs;
         await this.ctx.storage.setAlarm(nextAtMs);
       }
     } while (this.#again);
   }
 
   async #round(): Promise<number | null> {
-    if (this.#moving !== null) await this.#moving;
+    while (this.#moving !== null) await this.#moving;
     const tenant = this.ctx.storage.kv.get<string>(TENANT);
     if (tenant === undefined) return null;
+    this.#inFlight++;
     try {
       const call = { tenant, scope: this.ctx.id.name ?? '', serving: null, node: null, clientAddress: null };
       const { instance } = await this.#start(call);
@@ -285,6 +329,8 @@ export class Supervisor extends DurableObject<HostEnv> {
       // biome-ignore lint/suspicious/noConsole: the platform reads the standard error of this process.
       console.error(JSON.stringify({ freehold: 'work', scope: this.ctx.id.name, error: String(error) }));
       return Date.now() + RETRY_MS;
+    } finally {
+      this.#passed();
     }
   }
 
@@ -302,4 +348,11 @@ export class Supervisor extends DurableObject<HostEnv> {
 /** Also for the scope of another tenant. */
 function notThere(): PlatformError {
   return new PlatformError('not_found', 'There is no application at this address.');
+}
+
+function beingMoved(): PlatformError {
+  return new PlatformError('unavailable', 'This is being moved to another version. Try again in a moment.', {
+    reason: 'being_moved',
+    headers: { 'retry-after': '5' },
+  });
 }
