@@ -95,6 +95,8 @@ export interface ScopeMove {
 /** The instance of a request, as the router knows it. */
 export type HostedNode = NonNullable<HostedCall['node']>;
 
+/** The process that asks bundles what they declare. No slug of a vertical begins so. */
+const CHECKS = '-checks';
 /** The longest wait of `setTimeout`. */
 const WAIT_MAX_MS = 2 ** 31 - 1;
 
@@ -311,7 +313,7 @@ export class WorkerdRuntime {
 
   /** Asks a bundle what it declares, in a process that serves nothing: its code may hang. */
   async #check(vertical: string, digest: string): Promise<Declared> {
-    this.#checks ??= this.#newProcess('checks', { idleMs: 5_000, silenceMs: 15_000 }, (name) =>
+    this.#checks ??= this.#newProcess(CHECKS, { idleMs: 5_000, silenceMs: 15_000 }, (name) =>
       this.#bundleOf(name),
     );
     try {
