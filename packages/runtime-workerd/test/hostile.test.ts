@@ -136,6 +136,15 @@ describe('other tenants', () => {
     });
   });
 
+  test('its lines are not those of a tenant that does not use it', async () => {
+    const foreign = { tenant: 'tnt_00000000000000000000000009', scope: 'scp_00000000000000000000000009' };
+    expect(await tryOut('/forge', ACME, foreign)).toEqual({ answer: 'spoke' });
+    const forged = () => place.lines.filter((line) => line.kind === 'console' && line.text === 'forged');
+    await expect.poll(() => forged().length, PATIENT).toBe(1);
+    expect(forged()).toMatchObject([{ level: 'log' }]);
+    expect(JSON.stringify(forged())).not.toContain(foreign.scope);
+  });
+
   test('a visitor cannot speak as the platform', async () => {
     const call = Buffer.from(JSON.stringify({ ...BOLT, node: null, serving: null })).toString('base64');
     const response = await place.visit('/headers', ACME, {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { StoredBundle } from '../lib/bundle.ts';
 import { requireOwnCall, withOwnSecrets } from './identity-calls.ts';
 import type { InstanceRef, PlatformPorts } from './ports.ts';
-import { BATCH_BYTES_MAX, parseLines } from './telemetry.ts';
+import { BATCH_BYTES_MAX, type HostedLine, parseLines } from './telemetry.ts';
 
 /** The most bytes of a call in JSON. */
 const CALL_BYTES_MAX = 4 * 1_024 * 1_024;
@@ -134,7 +134,8 @@ async function answer(
   if (named === 'GET /egress-policy')
     return sendJson(response, 200, await options.ports.egressPolicy(options.vertical));
   if (named === 'POST /telemetry') {
-    options.ports.onLines(options.vertical, parseLines(await readText(request, BATCH_BYTES_MAX)));
+    const lines = parseLines(await readText(request, BATCH_BYTES_MAX));
+    options.ports.onLines(options.vertical, await withOwnInstances(lines, options));
     return sendJson(response, 200, {});
   }
   const asked = { request, response, url, ...(await ownerOf(request, options)) };
@@ -155,6 +156,23 @@ async function ownerOf(request: IncomingMessage, { vertical, ports }: ServicesOp
   throw new PlatformError('forbidden', 'This is no instance of this application.', {
     reason: 'capability_refused',
   });
+}
+
+/** A bundle may call itself in the name of any instance: a line that names one of another vertical names none. */
+async function withOwnInstances(
+  lines: readonly HostedLine[],
+  { vertical, ports }: ServicesOptions,
+): Promise<readonly HostedLine[]> {
+  const known = new Map<string, boolean>();
+  const shown: HostedLine[] = [];
+  for (const line of lines) {
+    const { tenant, scope, ...rest } = { tenant: undefined, scope: undefined, ...line };
+    const name = `${tenant} ${scope}`;
+    if (tenant !== undefined && scope !== undefined && !known.has(name))
+      known.set(name, (await ports.verticalOf({ tenant, scope })) === vertical);
+    shown.push(known.get(name) ? line : (rest as HostedLine));
+  }
+  return shown;
 }
 
 async function sendBundle(url: URL, response: ServerResponse, { bundle }: ServicesOptions): Promise<void> {

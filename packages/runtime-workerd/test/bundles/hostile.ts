@@ -1,4 +1,6 @@
 /** A bundle that tries what a hostile author would try. Each trick is an address; the answer says what came of it. */
+import { WorkerEntrypoint } from 'cloudflare:workers';
+import { CALL_HEADER, encodeCall } from '@freehold/app/worker/capabilities';
 import { hostedApp } from '@freehold/app/worker/hosted';
 import { notes } from './plain.ts';
 
@@ -63,6 +65,13 @@ const TRICKS: Readonly<Record<string, Trick>> = {
     const input = { scopeId: query.get('scope') };
     return { tenant, answer: await platform.identity('listMembers', input, {}).catch(String) };
   },
+  '/forge': async (self, query) => {
+    const about = { tenant: query.get('tenant') ?? '', scope: query.get('scope') ?? '' };
+    const call = encodeCall({ ...about, serving: null, node: null, clientAddress: null });
+    const exports = self.exported as { readonly Speaker: Fetcher };
+    const response = await exports.Speaker.fetch('http://x.invalid/', { headers: { [CALL_HEADER]: call } });
+    return response.text();
+  },
   '/pollute': () => {
     (Object.prototype as Record<string, unknown>).polluted = true;
     return 'polluted';
@@ -83,7 +92,20 @@ function attempt(work: () => unknown): unknown {
   }
 }
 
+/** Called by the bundle itself, with a word of the platform of its own making. */
+export class Speaker extends WorkerEntrypoint {
+  override fetch(): Response {
+    // biome-ignore lint/suspicious/noConsole: that is the trick.
+    console.log('forged');
+    return new Response('spoke');
+  }
+}
+
 class Hostile extends Honest {
+  get exported(): unknown {
+    return this.ctx.exports;
+  }
+
   get props() {
     return this.ctx.props as {
       readonly tenant: string;
