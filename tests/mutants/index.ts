@@ -13,6 +13,7 @@ import { FIELDWORK } from './fieldwork.ts';
 import { KERNEL } from './kernel.ts';
 import type { Mutant } from './mutant.ts';
 import { OIDC_RP } from './oidc-rp.ts';
+import { RUNTIME } from './runtime.ts';
 import { VERTICAL_HOST } from './vertical-host.ts';
 
 export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
@@ -30,4 +31,5 @@ export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
   app: APP,
   apps: APPS,
   fieldwork: FIELDWORK,
+  runtime: RUNTIME,
 };

@@ -1,6 +1,6 @@
 /**
  * The calls of a tenant's identity directory that a deployed vertical may make. The directory is shared by all verticals of
- * the tenant, and a bundle may be hostile: it acts for its own scope alone, and never holds the tenant's session secret.
+ * the tenant, and a bundle may be hostile: it names its own scope alone, and never holds the tenant's session secret.
  */
 import { createHmac } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
@@ -48,7 +48,8 @@ const OF_SCOPE: ReadonlySet<string> = new Set([
 
 /**
  * Methods about the tenant's people and their sessions, which all its instances share: they name the scope where they
- * record something, and need a person's own proof.
+ * record something. The directory takes the caller's word for a judged password and for a session, since the pages of an
+ * instance judge both: a hostile bundle acts for every account of its tenant (docs/runtime.md).
  */
 const OF_TENANT: ReadonlySet<string> = new Set([
   ...['newPrincipal', 'sessionSecret', 'rotateSessionSecret', 'listSessions', 'sessionState', 'endSession'],
