@@ -99,7 +99,7 @@ test.each([
     const faults = place.faults.length;
     place.lines.length = 0;
     const cutOff = expect(move(script, BOLT)).rejects.toMatchObject({ code: 'unavailable' });
-    // What a bundle calls leaves it after its writes are durable.
+    // A call of a bundle leaves it only after its writes are durable.
     const isHanging = () =>
       place.lines.some((line) => line.kind === 'egress' && line.host === 'hangs.invalid');
     await expect.poll(isHanging, { timeout: 10_000 }).toBe(true);
