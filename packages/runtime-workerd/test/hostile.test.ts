@@ -145,6 +145,27 @@ describe('other tenants', () => {
     expect(JSON.stringify(forged())).not.toContain(foreign.scope);
   });
 
+  test('its lines are not those of another instance of its own either', async () => {
+    expect(await tryOut('/forge', ACME, { ...SECOND })).toEqual({ answer: 'spoke' });
+    const said = async () => {
+      // A batch that was cut off with its request is sent with the next line.
+      await tryOut('/say', BOLT);
+      return place.lines.filter((line) => line.kind === 'console' && line.text === 'forged').length;
+    };
+    await expect.poll(said, { ...PATIENT, interval: 500 }).toBe(2);
+    expect(place.lines.filter((line) => 'scope' in line && line.scope === SECOND.scope)).toEqual([]);
+  });
+
+  test('a visitor with a long request id does not drop the lines of its request', async () => {
+    const headers = { 'x-request-id': 'r'.repeat(1_000) };
+    const isSaid = async () => {
+      expect((await place.visit('/say', ACME, { headers })).status).toBe(200);
+      return place.lines.some((line) => line.kind === 'console' && line.scope === ACME.scope);
+    };
+    await expect.poll(isSaid, { ...PATIENT, interval: 500 }).toBe(true);
+    expect(place.lines.filter(({ kind }) => kind === 'dropped')).toEqual([]);
+  });
+
   test('a visitor cannot speak as the platform', async () => {
     const call = Buffer.from(JSON.stringify({ ...BOLT, node: null, serving: null })).toString('base64');
     const response = await place.visit('/headers', ACME, {

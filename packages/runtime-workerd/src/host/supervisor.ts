@@ -12,6 +12,7 @@ import {
 import { type Failure, fromFailure, PlatformError, problemDocument, toFailure } from '@freehold/contracts';
 import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
+import { rememberInstance } from './instances.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 
 /** The object that the bundle's class makes. */
@@ -227,6 +228,7 @@ export class Supervisor extends DurableObject<HostEnv> {
     instance: { readonly tenant: string; readonly scope: string },
   ): Promise<Started> {
     const stops = this.#stops;
+    rememberInstance(this.ctx.id.toString(), instance);
     const delivered = await this.#settings(instance);
     // Another bundle may run by now: this one would take its place.
     if (stops !== this.#stops) throw beingMoved();

@@ -1,8 +1,8 @@
 /** The logs, exceptions and outcomes of a bundle. */
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
 import { note } from './batch.ts';
 import type { HostEnv } from './env.ts';
+import { instanceOf } from './instances.ts';
 
 /** The longest text of one line, in characters. */
 const TEXT_MAX = 4_096;
@@ -14,9 +14,10 @@ export class Tail extends WorkerEntrypoint<HostEnv, { readonly digest: string }>
     for (const event of events) this.#take(event);
   }
 
-  #take({ logs, exceptions, outcome, event }: TraceItem): void {
+  #take({ logs, exceptions, outcome, durableObjectId }: TraceItem): void {
     const { digest } = this.ctx.props;
-    const about = { digest, outcome, ...requestOf(event) };
+    // workerd says which object it was. A header of the event may be the bundle's own: it can call itself.
+    const about = { digest, outcome, ...instanceOf(durableObjectId) };
     for (const { level, message, timestamp } of logs.slice(0, LOGS_MAX))
       note(this.env, this.ctx, { kind: 'console', ...about, atMs: timestamp, level, text: textOf(message) });
     if (logs.length > LOGS_MAX)
@@ -31,15 +32,6 @@ export class Tail extends WorkerEntrypoint<HostEnv, { readonly digest: string }>
         stack: cut(stack ?? ''),
       });
   }
-}
-
-function requestOf(event: TraceItem['event']): Readonly<Record<string, unknown>> {
-  if (event === null || event === undefined || !('request' in event)) return {};
-  const { headers, method } = event.request.getUnredacted?.() ?? event.request;
-  const header = headers[CALL_HEADER];
-  if (header === undefined) return { method };
-  const { tenant, scope } = decodeCall(header);
-  return { tenant, scope, method, requestId: headers['x-request-id'] };
 }
 
 function textOf(message: unknown): string {

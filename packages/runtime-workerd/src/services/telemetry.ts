@@ -9,8 +9,6 @@ const about = {
   atMs: z.number(),
   tenant: z.string().max(64).optional(),
   scope: z.string().max(64).optional(),
-  method: z.string().max(16).optional(),
-  requestId: z.string().max(128).optional(),
 };
 
 const hostedLine = z.discriminatedUnion('kind', [

@@ -65,6 +65,11 @@ const TRICKS: Readonly<Record<string, Trick>> = {
     const input = { scopeId: query.get('scope') };
     return { tenant, answer: await platform.identity('listMembers', input, {}).catch(String) };
   },
+  '/say': () => {
+    // biome-ignore lint/suspicious/noConsole: the test looks for it.
+    console.log('said');
+    return 'said';
+  },
   '/forge': async (self, query) => {
     const about = { tenant: query.get('tenant') ?? '', scope: query.get('scope') ?? '' };
     const call = encodeCall({ ...about, serving: null, node: null, clientAddress: null });
