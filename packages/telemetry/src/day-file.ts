@@ -132,6 +132,21 @@ export class DayFile {
     return this.#prepared(sql).all(...params) as Row[];
   }
 
+  /** The bytes in use: pages that were freed are filled again before the file grows. */
+  get bytes(): number {
+    const [row] = this.all<{ readonly bytes: number }>(
+      `SELECT (page_count - freelist_count) * page_size AS bytes
+         FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+    );
+    return row?.bytes ?? 0;
+  }
+
+  /** Removes the oldest requests and lines, so many of each. The figures by the minute stay. */
+  trim(count: number): void {
+    for (const table of ['requests', 'lines'])
+      this.#run(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} ORDER BY id LIMIT ?)`, count);
+  }
+
   /** Removes what is known of a tenant. Egress is counted without tenants. */
   forgetTenant(tenant: string): void {
     for (const table of ['requests', 'minutes', 'lines'])

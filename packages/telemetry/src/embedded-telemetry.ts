@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SQLInputValue } from 'node:sqlite';
 import { type Page, PlatformError, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { EgressObserver, ObservedHost, Telemetry } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
@@ -44,6 +45,7 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const WRITE_AFTER_MS = 500;
 const FILE = /^(\d{4}-\d\d-\d\d)\.sqlite$/;
+const DAMAGED = /^(\d{4}-\d\d-\d\d)\.sqlite\.damaged-\d+$/;
 
 type ByScript = Parameters<Telemetry['scriptMetrics']>[0];
 type ByTenant = Parameters<Telemetry['tenantMetrics']>[0];
@@ -92,7 +94,7 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   #egress: EgressCall[] = [];
   readonly #timer: NodeJS.Timeout;
   #dropped = 0;
-  #sweptDay = '';
+  #sweptMinute = Number.NaN;
   #isFailing = false;
   /** Vertical → its lines in the present minute. */
   readonly #spoken = new Map<string, number>();
@@ -155,10 +157,21 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     this.#files.clear();
   }
 
-  /** Removes what is known of a tenant: with the tenant, its measurements go. */
+  /**
+   * Removes what is known of a tenant: with the tenant, its measurements go, and every damaged file, since it cannot be
+   * searched.
+   * @throws PlatformError `unavailable` where a file cannot be opened: something of the tenant may be left in it.
+   */
   forgetTenant(tenant: string): void {
     this.flush();
-    for (const day of this.#days()) this.#file(day)?.forgetTenant(tenant);
+    for (const day of this.#days()) {
+      const isDone = this.#in(day, (file) => {
+        file.forgetTenant(tenant);
+        return true;
+      });
+      if (isDone === null && existsSync(this.#pathOf(day))) throw notOpen(day);
+    }
+    for (const { name } of this.#damaged()) rmSync(join(this.#options.folder, name), { force: true });
   }
 
   async scriptLogs(query: Parameters<Telemetry['scriptLogs']>[0]) {
@@ -226,12 +239,13 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     this.flush();
     const hosts = new Map<string, { -readonly [K in keyof ObservedHost]: ObservedHost[K] }>();
     for (const day of this.#daysBetween(sinceMs, Number.POSITIVE_INFINITY)) {
-      const rows = this.#file(day)?.all<ObservedHost>(
+      const rows = this.#all<ObservedHost>(
+        day,
         `SELECT version, host, sum(calls) AS calls, max(last_seen) AS lastSeenAtMs FROM egress
            WHERE vertical = ? AND minute >= ? GROUP BY version, host`,
         ...[vertical, sinceMs - MINUTE_MS],
       );
-      for (const row of rows ?? []) {
+      for (const row of rows) {
         const known = hosts.get(`${row.version} ${row.host}`);
         if (!known) hosts.set(`${row.version} ${row.host}`, { ...row });
         else {
@@ -269,13 +283,14 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
         ...set.map(([sql]) => sql),
         ...(after ? ['(at, id) < (?, ?)'] : []),
       ];
-      const found = this.#file(day)?.all<Row>(
+      const found = this.#all<Row>(
+        day,
         `SELECT * FROM ${table} WHERE ${where.join(' AND ')} ORDER BY at DESC, id DESC LIMIT ?`,
         ...[sinceMs, untilMs, ...set.map(([, value]) => value)],
         ...(after ? [after.atMs, after.id] : []),
         limit + 1 - rows.length,
       );
-      rows.push(...(found ?? []).map((row) => ({ ...row, day })));
+      rows.push(...found.map((row) => ({ ...row, day })));
       if (rows.length > limit) break;
     }
     return rows;
@@ -290,12 +305,13 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     const set = filters.filter((filter): filter is [string, string] => filter[1] !== undefined);
     const sums = new Map<string, number[]>();
     for (const day of this.#daysBetween(sinceMs, untilMs)) {
-      const rows = this.#file(day)?.all<Sums>(
+      const rows = this.#all<Sums>(
+        day,
         `SELECT ${name} AS name, ${SUMS} FROM minutes
            WHERE ${['minute >= ?', 'minute < ?', ...set.map(([sql]) => sql)].join(' AND ')} GROUP BY name`,
         ...[Math.floor(sinceMs / MINUTE_MS) * MINUTE_MS, untilMs, ...set.map(([, value]) => value)],
       );
-      for (const row of rows ?? []) {
+      for (const row of rows) {
         const values = ['requests', 'refused', 'errors', ...BUCKETS].map((key) => Number(row[key] ?? 0));
         const known = sums.get(String(row.name));
         sums.set(
@@ -324,17 +340,34 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
   #write(day: string, batch: Batch): void {
     const lines = batch.served.length + batch.logs.length + batch.egress.length;
     try {
-      const file = this.#file(day);
-      if (!file) {
-        this.#dropped += lines;
-        return;
-      }
-      file.write(batch);
-      this.#isFailing = false;
+      const isWritten = this.#in(day, (file) => {
+        file.write(batch);
+        // Twice what came: a day that is too large shrinks, and no write takes long.
+        if (file.bytes > this.#limits.bytesMax) file.trim(2 * lines);
+        return true;
+      });
+      if (isWritten) this.#isFailing = false;
+      else this.#dropped += lines;
     } catch (error) {
       this.#dropped += lines;
-      if (isDamaged(error)) this.#putAside(day, error);
-      else this.#report(error, 'write');
+      this.#report(error, 'write');
+    }
+  }
+
+  #all<Row>(day: string, sql: string, ...params: readonly SQLInputValue[]): readonly Row[] {
+    return this.#in(day, (file) => file.all<Row>(sql, ...params)) ?? [];
+  }
+
+  /** Uses the file of a day. Null where it cannot be opened, or turned out to be damaged and was put aside. */
+  #in<T>(day: string, task: (file: DayFile) => T): T | null {
+    const file = this.#file(day);
+    if (!file) return null;
+    try {
+      return task(file);
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      this.#putAside(day, error);
+      return null;
     }
   }
 
@@ -390,11 +423,21 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
 
   /** Every day that has a file, oldest first. */
   #days(): string[] {
-    const { folder } = this.#options;
-    if (!existsSync(folder)) return [];
-    return readdirSync(folder)
+    return this.#names()
       .flatMap((name) => FILE.exec(name)?.[1] ?? [])
       .sort();
+  }
+
+  #damaged(): { readonly name: string; readonly day: string }[] {
+    return this.#names().flatMap((name) => {
+      const [, day] = DAMAGED.exec(name) ?? [];
+      return day === undefined ? [] : [{ name, day }];
+    });
+  }
+
+  #names(): readonly string[] {
+    const { folder } = this.#options;
+    return existsSync(folder) ? readdirSync(folder) : [];
   }
 
   #daysBetween(sinceMs: number, untilMs: number): string[] {
@@ -402,12 +445,16 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     return this.#days().filter((day) => day >= first && day <= last);
   }
 
-  /** Once a day, and at the start: what is too old, or too much, goes. */
+  /** Once a minute: days that are too old, or too much, go. A single day that is too large is trimmed as it is written. */
   #sweep(): void {
-    const today = dayOf(this.#options.now());
-    if (this.#sweptDay === today) return;
-    this.#sweptDay = today;
-    const oldest = dayOf(this.#options.now() - (this.#limits.days - 1) * DAY_MS);
+    const nowMs = this.#options.now();
+    const minute = Math.floor(nowMs / MINUTE_MS);
+    if (this.#sweptMinute === minute) return;
+    this.#sweptMinute = minute;
+    const today = dayOf(nowMs);
+    const oldest = dayOf(nowMs - (this.#limits.days - 1) * DAY_MS);
+    for (const { name, day } of this.#damaged())
+      if (day < oldest) rmSync(join(this.#options.folder, name), { force: true });
     const days = this.#days();
     let bytes = days.reduce((sum, day) => sum + sizeOf(this.#pathOf(day)), 0);
     for (const day of days) {
@@ -425,8 +472,9 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     return true;
   }
 
-  #countOf({ vertical, atMs }: LogLine): number {
-    const minute = Math.floor(atMs / MINUTE_MS);
+  /** By the platform's clock: lines of two minutes that arrive in turns would begin the count anew each time. */
+  #countOf({ vertical }: LogLine): number {
+    const minute = Math.floor(this.#options.now() / MINUTE_MS);
     if (minute !== this.#spokenMinute) {
       this.#spoken.clear();
       this.#spokenMinute = minute;
@@ -497,6 +545,12 @@ function cursorOf(cursor: string | undefined): { day: string; atMs: number; id: 
   throw new PlatformError('validation_failed', 'The cursor is none of this list.', {
     reason: 'cursor_foreign',
     errors: [{ path: 'cursor', message: 'is none of this list' }],
+  });
+}
+
+function notOpen(day: string): PlatformError {
+  return new PlatformError('unavailable', `The measurements of ${day} cannot be opened. Try again.`, {
+    reason: 'telemetry_unavailable',
   });
 }
 

@@ -1,5 +1,5 @@
 /** Spec C-16, C-24: what was measured is found again by script, by tenant and by time; a bad day loses measurements alone. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ScopeId, TenantId } from '@freehold/contracts';
@@ -244,6 +244,72 @@ describe('a bad day', () => {
     store.forgetTenant(ACME);
     expect((await store.tenantLogs({ tenant: ACME, ...window, limit: 10 })).items).toEqual([]);
     expect((await store.tenantLogs({ tenant: BOLT, ...window, limit: 10 })).items).toHaveLength(1);
+  });
+
+  /** Every page but the first ones: the file opens, and its data is unreadable. */
+  const damage = (): void => {
+    for (let i = 0; i < 5_000; i++) served.push(line());
+    store.close();
+    const path = join(folder, '2026-11-27.sqlite');
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0x55, 16 * 4_096));
+    store = open();
+  };
+  const aside = () => readdirSync(folder).filter((name) => name.includes('.damaged-'));
+
+  test('a file whose damage a read meets is put aside, and the read answers with what is left', async () => {
+    damage();
+    expect((await store.tenantLogs({ tenant: ACME, ...window, limit: 10 })).items).toEqual([]);
+    expect(aside()).toHaveLength(1);
+    expect(incidents.map(String)).toEqual([expect.stringContaining('put aside')]);
+  });
+
+  test('a damaged file stops no erasure: it goes as a whole', async () => {
+    damage();
+    store.forgetTenant(ACME);
+    expect(aside()).toEqual([]);
+  });
+
+  test('a damaged file goes after the days that are kept', async () => {
+    damage();
+    await store.tenantLogs({ tenant: ACME, ...window, limit: 10 });
+    nowMs = START + 6 * 86_400_000;
+    served.push(line());
+    store.flush();
+    expect(aside()).toHaveLength(1);
+    nowMs += 86_400_000;
+    served.push(line());
+    store.flush();
+    expect(aside()).toEqual([]);
+  });
+
+  test('a day that is too large loses its oldest requests, and keeps its figures', async () => {
+    store.close();
+    store = open({ bytesMax: 500_000 });
+    for (let batch = 0; batch < 20; batch++) {
+      for (let i = 0; i < 500; i++) served.push(line({ atMs: START + batch }));
+      store.flush();
+    }
+    const { items } = await store.tenantLogs({ tenant: ACME, sinceMs: START, untilMs: START + 10, limit: 1 });
+    expect(items).toEqual([]);
+    expect((await store.tenantLogs({ tenant: ACME, ...window, limit: 1 })).items).toHaveLength(1);
+    expect((await store.scriptMetrics({ ...window, limit: 1 })).items).toMatchObject([{ requests: 10_000 }]);
+  });
+
+  test('the times that lines give themselves do not begin the count of a minute anew', () => {
+    store.close();
+    store = open({ linesPerMinute: 2 });
+    const said = {
+      vertical: 'rental',
+      version: '1.0.0',
+      tenant: ACME,
+      scope: SCOPE,
+      level: 'log',
+      stack: null,
+    };
+    for (let i = 0; i < 10; i++)
+      store.log({ ...said, atMs: START + (i % 2) * 60_000, kind: 'console', text: `line ${i}` });
+    expect(store.dropped).toBe(7);
   });
 
   test('without a request there is no file', () => {
