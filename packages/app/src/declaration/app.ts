@@ -148,7 +148,10 @@ export interface VisitorTools {
 export interface AppTools {
   /** @throws PlatformError `not_found` for a request that reached no instance. */
   instance(c: AppContext): Instance;
-  /** The signed-in member. @throws HTTPException 401; PlatformError `forbidden`, reason `not_a_member`. */
+  /**
+   * The signed-in member. @throws HTTPException 401; PlatformError `forbidden`, reason `not_a_member`, or `cross_site` for
+   * an unsafe request of another site's page.
+   */
   principal(c: AppContext): Promise<PrincipalId>;
   /** Demands a permission for the whole scope; a refusal is in the denial log. @throws PlatformError `permission_denied` */
   require(c: AppContext, permission: string): Promise<PrincipalId>;

@@ -9,6 +9,7 @@ import {
   type TenantId,
   toProblem,
 } from '@freehold/contracts';
+import { requireSameOrigin } from '@freehold/contracts/http';
 import type { ScopeHost, ScopeStub } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import type { Engine } from '@freehold/store';
@@ -19,6 +20,8 @@ import type { AppContext, AppEnv, Caller, Instance, Services, Tenants } from '..
 
 /** The page where signing in begins. */
 const LOGIN_PATH = '/api/auth/login';
+/** Methods that change nothing (RFC 9110, section 9.2.1). */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** The number of scopes whose tenant is cached. */
 const KNOWN_MAX = 10_000;
 
@@ -73,9 +76,16 @@ export function makeTenants(host: Pick<ScopeHost, 'scope'>): Tenants {
 
 /**
  * The caller of a request, identified once. While the owner seat is unclaimed, this claims it.
- * @throws PlatformError `not_found` when the scope is not this tenant's.
+ *
+ * Both gates are here, because the application's own routes may be anywhere and read nothing else of a request.
+ * @throws HTTPException 401 while the declaration lets no person in (A-04). PlatformError `forbidden`, reason
+ * `cross_site`, for an unsafe request of another site's page, on which cookies ride along; `not_found` when the scope is
+ * not this tenant's.
  */
-export function callerOf(services: Services, c: AppContext): Promise<Caller> {
+export async function callerOf(services: Services, c: AppContext): Promise<Caller> {
+  const { authenticatedPrincipal: seam } = services.app;
+  if (seam.kind === 'unauthenticated') throw notWiredException(c, seam.declaredAt);
+  if (!SAFE_METHODS.has(c.req.method)) requireSameOrigin(c.req.raw.headers, requireNode(c).origin);
   const known = c.get('caller') as Promise<Caller> | undefined;
   if (known) return known;
   const caller = resolveCaller(services, c);
