@@ -62,12 +62,21 @@ describe('the page', () => {
     for (const [path, headers] of [
       ['/assets/index-old.js', { accept: '*/*', 'sec-fetch-mode': 'cors' }],
       ['/orders/ord_1', { accept: 'application/json' }],
-      ['/api/nothing', NAVIGATION],
+      ['/api/nothing', { accept: 'application/json' }],
     ] as const) {
       const response = await get(path, headers);
       expect([path, response.status]).toEqual([path, 404]);
       expect(response.headers.get('content-type')).toBe('application/problem+json');
     }
+  });
+
+  test('is not what a person gets who opens an unknown address of the API: that is a page which says so', async () => {
+    const response = await get('/api/nothing', NAVIGATION);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+    ]);
+    expect(await response.text()).toContain('There is nothing at this address of the API.');
   });
 });
 

@@ -30,9 +30,9 @@ import { platformSurface } from './platform/platform-hooks.ts';
 import { makeScopePeople } from './platform/scope-people.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
 import {
+  finishing,
   makeDirectories,
   makeTenants,
-  noSniffing,
   notWired,
   operationsFor,
   originOf,
@@ -90,10 +90,8 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   const hono = new Hono<AppEnv>();
   hono.onError((error, c) => problemResponse(c, error, problems));
   hono.use('*', requestIds(problems));
-  hono.use('*', noSniffing);
-  // A vertical with pages of its own answers navigations itself.
-  const pages = app.web === undefined ? makePages(services) : null;
-  if (pages) hono.use('*', problemPages(pages));
+  const pages = makePages(services);
+  hono.use('*', finishing(problemPages(pages)));
   mountProblemDocs(hono, problems);
   if (app.authenticatedPrincipal.kind === 'unauthenticated')
     hono.use('/api/*', notWired(app.authenticatedPrincipal.declaredAt));
@@ -116,7 +114,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   });
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));
-  if (pages) mountPages(hono, pages);
+  if (app.web === undefined) mountPages(hono, pages);
   mountWeb(hono, services);
   return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
 }

@@ -17,6 +17,7 @@ export {
   type RequestIncidentSink,
   requestIds,
 } from './lib/problem-response.ts';
+export { requestIdOf } from './lib/request.ts';
 export * from './management-openapi.ts';
 export type { ListingStub, McpOptions } from './mcp/mcp-endpoint.ts';
 export { type McpTool, mcpToolsOf } from './mcp/tools.ts';

@@ -1,18 +1,17 @@
 /** Problems for people: a navigation that ends in a problem document gets a page that says the same. Programs get the document. */
 import { type Html, html } from '@freehold/auth/page-kit';
 import { type Problem, problemSchema } from '@freehold/contracts';
-import type { MiddlewareHandler } from 'hono';
-import type { AppContext, AppEnv, SignIn } from '../declaration/env.ts';
+import { requestIdOf } from '@freehold/vertical-host';
+import type { AppContext, SignIn } from '../declaration/env.ts';
 import { scopeOf } from '../request/caller.ts';
 import { isNavigation } from '../request/navigation.ts';
 import { type Pages, sentenceOf, spokenFor } from './exchange.ts';
 import { PATHS, pageResponse, signInUrl } from './frame.ts';
 import { facts } from './parts.ts';
 
-/** Mount it before all routes, so that it sees what each of them answers. */
-export function problemPages(pages: Pages): MiddlewareHandler<AppEnv> {
-  return async (c, next) => {
-    await next();
+/** Returns what replaces the problem document of a navigation by its page. */
+export function problemPages(pages: Pages): (c: AppContext) => Promise<void> {
+  return async (c) => {
     const problem = await problemIn(c);
     if (!problem) return;
     const page = await problemPage(pages, c, problem);
@@ -23,10 +22,13 @@ export function problemPages(pages: Pages): MiddlewareHandler<AppEnv> {
 }
 
 async function problemIn(c: AppContext): Promise<Problem | null> {
-  if (!c.res.headers.get('content-type')?.startsWith('application/problem+json')) return null;
   // The platform's own calls are no navigations, whatever they accept.
   if (c.req.path.startsWith('/internal/') || !isNavigation(c)) return null;
-  const read = problemSchema.safeParse(await c.res.clone().json());
+  const document: unknown = await c.res
+    .clone()
+    .json()
+    .catch(() => null);
+  const read = problemSchema.safeParse(document);
   return read.success ? read.data : null;
 }
 
@@ -35,7 +37,8 @@ async function problemPage(pages: Pages, c: AppContext, problem: Problem): Promi
   const spoken = spokenFor(services, c);
   const { problem: t, frame } = spoken.texts;
   const around = { look, spoken, business: await businessName(pages, c), places: [], path: c.req.path };
-  const requestId = problem.requestId ?? c.res.headers.get('x-request-id');
+  // A response that an exception brought along gets its id outside of this middleware.
+  const requestId = problem.requestId ?? requestIdOf(c);
   const headers = new Headers(c.res.headers);
   headers.delete('content-length');
   return pageResponse(
@@ -54,7 +57,7 @@ ${link(PATHS.front, t.toFront, 'button plain')}
           t.code,
           html`<code>${problem.code}</code>${problem.reason !== undefined && html` <code>${problem.reason}</code>`}`,
         ],
-        ...(requestId === null ? [] : [[t.requestId, html`<code>${requestId}</code>`] as const]),
+        [t.requestId, html`<code>${requestId}</code>`],
       ])}<p><a href="/problems/${problem.code}">${t.aboutCode}</a></p></section>`,
     },
     headers,

@@ -180,11 +180,17 @@ export function notWiredException(c: AppContext, declaredAt: string | null): HTT
   );
 }
 
-/** No browser may guess another content type than the declared one. */
-export const noSniffing: MiddlewareHandler<AppEnv> = async (c, next) => {
-  await next();
-  c.header('x-content-type-options', 'nosniff');
-};
+/**
+ * Finishes each answer: `showProblem` may put a page in the place of a problem document, and no browser may guess another
+ * content type than the declared one.
+ */
+export function finishing(showProblem: (c: AppContext) => Promise<void>): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    await next();
+    if (c.res.headers.get('content-type')?.startsWith('application/problem+json')) await showProblem(c);
+    c.header('x-content-type-options', 'nosniff');
+  };
+}
 
 /** Returns the operations of a request's scope as its caller, with the list of those that the caller may ever perform. */
 export function operationsFor(

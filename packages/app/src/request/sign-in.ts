@@ -17,7 +17,6 @@ import {
   type VerifyingAuthProvider,
 } from '@freehold/auth';
 import { PlatformError, problemDocument } from '@freehold/contracts';
-import { refusal } from '@freehold/contracts/http';
 import { HTTPException } from 'hono/http-exception';
 import type { AppContext, AppServices, Instance, Services, SignIn, SignIns } from '../declaration/env.ts';
 import { colorOf } from '../declaration/look.ts';
@@ -118,7 +117,7 @@ export function makeSignIns(
       made.set(auth, signIn);
       return signIn;
     } catch (error) {
-      if (error instanceof AuthConfigError) throw configException(app, c, error);
+      if (error instanceof AuthConfigError) throw configException(error);
       throw error;
     }
   };
@@ -158,10 +157,9 @@ function directorySignIn(provider: DirectoryAuthProvider, settings: InstanceAuth
 }
 
 /** A sign-in that is not set up, as the framework's exception with the status and the words of the error (spec 7.3). */
-function configException(app: Services['app'], c: AppContext, error: AuthConfigError): HTTPException {
+function configException(error: AuthConfigError): HTTPException {
   const code = error.status === 503 ? 'unavailable' : 'internal';
   const refused = new PlatformError(code, error.message, { reason: 'sign_in_not_configured' });
-  // The supplied pages make a page of a problem.
-  const res = app.web === undefined ? problemDocument(refused) : refusal(c.req.raw.headers, refused);
+  const res = problemDocument(refused);
   return new HTTPException(error.status, { message: error.message, res, cause: error });
 }
