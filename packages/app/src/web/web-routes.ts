@@ -1,7 +1,7 @@
 /** The pages: built files with the caching that fits them, and the one page for every address of the application. */
 
 import { PlatformError } from '@freehold/contracts';
-import { answerOtherMethod } from '@freehold/contracts/http';
+import { acceptsCoding, answerOtherMethod, isUnchanged } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services, WebFile } from '../declaration/env.ts';
 import { requireNode } from '../request/caller.ts';
@@ -42,7 +42,8 @@ function serve(c: AppContext, file: WebFile): Response {
   const isPage = file.contentType.startsWith('text/html');
   const headers = new Headers({
     'content-type': file.contentType,
-    etag: file.etag,
+    // Weak: it names the file in both of its codings.
+    etag: `W/${file.etag}`,
     // The page names the current files, so that it is asked for each time; their names change with them.
     'cache-control': file.immutable ? `public, max-age=${ONE_YEAR_S}, immutable` : 'no-cache',
     vary: 'accept-encoding',
@@ -55,10 +56,13 @@ function serve(c: AppContext, file: WebFile): Response {
     // An address may hold the token of an invite.
     headers.set('referrer-policy', 'same-origin');
   }
-  if (c.req.header('if-none-match')?.includes(file.etag)) return new Response(null, { status: 304, headers });
-  const zipped = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '') ? file.gzip : undefined;
+  if (isUnchanged(c.req.header('if-none-match'), file.etag.slice(1, -1)))
+    return new Response(null, { status: 304, headers });
+  const zipped = acceptsCoding(c.req.header('accept-encoding'), 'gzip') ? file.gzip : undefined;
   if (zipped) headers.set('content-encoding', 'gzip');
   const body = zipped ?? file.body;
   headers.set('content-length', String(body.byteLength));
-  return new Response(c.req.method === 'HEAD' ? null : body, { headers });
+  // For workerd, which would compress once more what says that it is compressed.
+  const init: ResponseInit & { encodeBody?: 'manual' } = { headers, encodeBody: 'manual' };
+  return new Response(c.req.method === 'HEAD' ? null : body, init);
 }
