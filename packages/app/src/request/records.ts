@@ -4,15 +4,18 @@ import type { AppContext, Services } from '../declaration/env.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
 import { authenticatedPrincipal, requireNode } from './caller.ts';
 
-/** @param id default: the one in the address. @throws PlatformError `not_found`; `permission_denied`, with its row in the denial log. */
+/** @param text the id as text. Default: the one in the address. @throws PlatformError `not_found`; `permission_denied`, with its row in the denial log. */
 export async function readRecord(
   services: Services,
   c: AppContext,
-  { type, parameter }: AddressedRecord,
-  id = c.req.param(parameter) ?? '',
+  { type, parameter, readId }: AddressedRecord,
+  text = c.req.param(parameter) ?? '',
 ): Promise<{ readonly entity: EntityRef; readonly output: unknown }> {
+  // An anonymous caller learns nothing of the schema.
+  await authenticatedPrincipal(services, c);
+  const id = readId(text);
   const output = await invokeAsCaller(services, c, `${type}/get`, { [parameter]: id });
-  return { entity: { type, id }, output };
+  return { entity: { type, id: String(id) }, output };
 }
 
 /** Runs an operation as the caller, and returns its output. */
