@@ -5,6 +5,8 @@ const src = 'packages/app/src';
 const mistakes = 'packages/app/test/mistakes.test.ts';
 const pages = `${src}/pages`;
 const pagesTest = `${pages}/pages.test.ts`;
+const ownRoutes = 'packages/app/test/own-routes.test.ts';
+const answers = 'packages/app/test/answers.test.ts';
 const settings = 'examples/fieldwork/test/settings.test.ts';
 
 export const APP: readonly Mutant[] = [
@@ -191,5 +193,41 @@ export const APP: readonly Mutant[] = [
       'packages/kernel/test/runner.test.ts',
       'an executor calls out through the port of its runner',
     ),
+  },
+  {
+    id: 'app-own-route-past-the-gate',
+    requirement: 'A-04',
+    claim: 'A route of the application outside of /api lets a person in while sign-in is not wired.',
+    file: `${src}/request/caller.ts`,
+    find: "if (seam.kind === 'unauthenticated') throw notWiredException(c, seam.declaredAt);",
+    replace: '',
+    killer: inNode(ownRoutes, 'no person is let in anywhere while sign-in is not wired'),
+  },
+  {
+    id: 'app-own-route-cross-site',
+    requirement: null,
+    claim: "A page of another site uses a member's cookie at a route of the application that reads no body.",
+    file: `${src}/request/caller.ts`,
+    find: 'if (!SAFE_METHODS.has(c.req.method))',
+    replace: "if (c.req.method === 'NONE')",
+    killer: inNode(ownRoutes, 'a page of another site cannot use the cookie of a member'),
+  },
+  {
+    id: 'app-head-keeps-a-file-open',
+    requirement: null,
+    claim: 'HEAD of an attachment leaves its file open.',
+    file: `${src}/attachments/attachment-routes.ts`,
+    find: 'if (isHead) await body.cancel();',
+    replace: '',
+    killer: inNode(answers, 'HEAD of a file says what GET would'),
+  },
+  {
+    id: 'app-address-for-a-name',
+    requirement: null,
+    claim: 'A member who does not manage the team reads the address of a colleague without a name.',
+    file: `${src}/request/people.ts`,
+    find: 'known.some(hasAddressAlone) && (await managesMembers(services, c))',
+    replace: 'known.some(hasAddressAlone)',
+    killer: inNode(answers, 'a person without a name is known by the address to those alone'),
   },
 ];

@@ -101,7 +101,10 @@ async function download(services: Services, c: AppContext, addressed: AddressedR
   const { attachments } = services.host;
   const { record, body } = await attachments.open(scope, principal, id, range ?? undefined);
   const isShown = show === 'inline' && SHOWN_TYPES.has(record.mediaType);
-  return new Response(body, {
+  const isHead = c.req.method === 'HEAD';
+  // The answer has no body, and an unread stream keeps its file open.
+  if (isHead) await body.cancel();
+  return new Response(isHead ? null : body, {
     status: range ? 206 : 200,
     headers: {
       'content-type': RUN_TYPES.test(record.mediaType) ? ANY_TYPE : record.mediaType,
