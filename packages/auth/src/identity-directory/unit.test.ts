@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeIdFactory } from '@freehold/contracts';
+import { makeKeyring } from '@freehold/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { person, refusal, SCOPE, START_MS, TENANT_A, TENANT_B, testRandom } from '../../test/support.ts';
-import { identityDirectory } from './unit.ts';
+import { identityDirectory, makeIdentityDirectory } from './unit.ts';
 
 function dataDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'auth-unit-'));
@@ -127,4 +128,11 @@ test('a seat, a binding, the secret and the order of events outlive a restart', 
   expect((await second.listIdentityEvents({})).items[0]?.type).toBe('config_changed');
   const unknown = after.unit(identityDirectory, TENANT_B);
   expect(await refusal(unknown.needsSetup({ scopeId: SCOPE }))).toMatchObject({ code: 'not_found' });
+});
+
+test('the applications of one process that seal alike share one unit', () => {
+  const sealing = makeKeyring(['a sealing key that is for tests only']);
+  expect(makeIdentityDirectory({ sealing })).toBe(makeIdentityDirectory({ sealing }));
+  expect(makeIdentityDirectory({ sealing })).not.toBe(makeIdentityDirectory());
+  expect(makeIdentityDirectory()).toBe(identityDirectory);
 });

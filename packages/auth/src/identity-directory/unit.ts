@@ -47,8 +47,22 @@ export interface IdentityDirectoryOptions {
   readonly sealing?: Keyring | undefined;
 }
 
-/** Makes the unit. All openers of an engine's directories pass the same keyring: the first opener decides for all. */
-export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): IdentityDirectoryUnit {
+const SEALED_UNITS = new WeakMap<Keyring, IdentityDirectoryUnit>();
+
+/**
+ * Returns the unit of a keyring: one for all who open its directories in this process. All openers of an engine's
+ * directories pass the same keyring: the first opener decides for all.
+ */
+export function makeIdentityDirectory({ sealing }: IdentityDirectoryOptions = {}): IdentityDirectoryUnit {
+  if (sealing === undefined) return identityDirectory;
+  const known = SEALED_UNITS.get(sealing);
+  if (known) return known;
+  const unit = defineDirectory(sealing);
+  SEALED_UNITS.set(sealing, unit);
+  return unit;
+}
+
+function defineDirectory(sealing?: Keyring): IdentityDirectoryUnit {
   return defineUnit({
     kind: 'identity',
     migrations: [{ name: 'identity', migrations: MIGRATIONS }],
@@ -78,12 +92,12 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
       'accountSecurity',
       'findAccount',
     ],
-    open: (unit) => openDirectory(unit, options.sealing),
+    open: (unit) => openDirectory(unit, sealing),
   });
 }
 
 /** The unit that stores secrets in clear. */
-export const identityDirectory: IdentityDirectoryUnit = makeIdentityDirectory();
+export const identityDirectory: IdentityDirectoryUnit = defineDirectory();
 
 function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
   // Events are listed by id: ids must keep increasing when the clock stepped back while the unit was closed.
