@@ -33,5 +33,6 @@ test('the index links to every page, and nothing may run on any of them', async 
   const response = await docs().request('/problems');
   const html = await response.text();
   for (const code of Object.keys(PROBLEMS)) expect(html).toContain(`href="/problems/${code}"`);
-  expect(response.headers.get('content-security-policy')).toBe("default-src 'none'");
+  const policy = response.headers.get('content-security-policy');
+  expect(policy).toBe("default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
 });
