@@ -71,30 +71,22 @@ function mailTo(
   return `mailto:${part(email)}?subject=${part(t.team.mailSubject(business))}&body=${part(t.team.mailBody(business, url))}`;
 }
 
-export function confirmRemoval(x: Exchange): Promise<Response> {
-  const { t } = x;
-  return confirmPage(x, toPrincipal(x.query.get('member') ?? ''), {
-    title: t.team.removeOf,
-    consequences: t.team.removeWhat,
-    action: PATHS.removeMember,
-    label: t.team.remove,
-  });
-}
+export const confirmRemoval = confirmPage(PATHS.removeMember, (t) => ({
+  title: t.removeOf,
+  consequences: t.removeWhat,
+  label: t.remove,
+}));
 
 export async function remove(x: Exchange): Promise<Response> {
   const { member } = await readForm(x.c.req.raw, ['member']);
   return onTeamPage(x, 'removed', () => endMembership(x.services, x.c, () => toPrincipal(member)));
 }
 
-export function confirmTransfer(x: Exchange): Promise<Response> {
-  const { t } = x;
-  return confirmPage(x, toPrincipal(x.query.get('member') ?? ''), {
-    title: t.team.makeOwnerOf,
-    consequences: t.team.makeOwnerWhat,
-    action: PATHS.transfer,
-    label: t.team.makeOwner,
-  });
-}
+export const confirmTransfer = confirmPage(PATHS.transfer, (t) => ({
+  title: t.makeOwnerOf,
+  consequences: t.makeOwnerWhat,
+  label: t.makeOwner,
+}));
 
 export async function transfer(x: Exchange): Promise<Response> {
   const { member } = await readForm(x.c.req.raw, ['member']);
@@ -104,30 +96,32 @@ export async function transfer(x: Exchange): Promise<Response> {
 interface Question {
   readonly title: (person: string) => string;
   readonly consequences: readonly string[];
-  readonly action: string;
   readonly label: string;
 }
 
-/** Names what follows before a step that a second press does not take back. */
-async function confirmPage(
-  x: Exchange,
-  principal: PrincipalId,
-  { title, consequences, action, label }: Question,
-): Promise<Response> {
-  await requirePermission(x.services, x.c, 'member.manage');
-  const scopeId = requireNode(x.c).scope;
-  const member = await directoryOf(x.services, x.c).findMember({ scopeId, principal });
-  if (!member)
-    throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
-  return show(x, {
-    title: title(nameOf(x, member)),
-    body: html`<ul class="consequences">${consequences.map((each) => html`<li>${each}</li>`)}</ul>
+/** The page that names what follows before a step that a second press does not take back. */
+function confirmPage(
+  action: string,
+  question: (t: Exchange['t']['team']) => Question,
+): (x: Exchange) => Promise<Response> {
+  return async (x) => {
+    const { title, consequences, label } = question(x.t.team);
+    const principal = toPrincipal(x.query.get('member') ?? '');
+    await requirePermission(x.services, x.c, 'member.manage');
+    const scopeId = requireNode(x.c).scope;
+    const member = await directoryOf(x.services, x.c).findMember({ scopeId, principal });
+    if (!member)
+      throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
+    return show(x, {
+      title: title(nameOf(x, member)),
+      body: html`<ul class="consequences">${consequences.map((each) => html`<li>${each}</li>`)}</ul>
 ${form(
   action,
   html`${hidden('member', principal)}<p class="actions"><button class="button danger">${label}</button>
 <a class="button plain" href="${PATHS.team}">${x.t.frame.cancel}</a></p>`,
 )}`,
-  });
+    });
+  };
 }
 
 function toPrincipal(value: string): PrincipalId {
