@@ -179,6 +179,7 @@ export type {
   VersionChanges,
   VersionDetail,
   VersionRecord,
+  VersionSource,
   VersionStatus,
   VersionVerdict,
   VerticalRecord,

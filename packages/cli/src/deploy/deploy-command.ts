@@ -4,13 +4,19 @@ import { resolve } from 'node:path';
 import { canonicalJson } from '@freehold/contracts';
 import { type Caller, ControlPlaneError } from '@freehold/control-plane/client';
 import type { ProjectBundle } from '@freehold/dev';
-import { adminOperations, type Deployment, type DeployStep } from '@freehold/directory/declarations';
+import {
+  adminOperations,
+  type Deployment,
+  type DeployStep,
+  type VersionSource,
+} from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { inOneSentence, loadDev } from '../dev/load-dev.ts';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
 import { bytesText, progressText } from '../output/progress.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
+import { gitSource } from './git-source.ts';
 import { moveScopes, waveText } from './wave.ts';
 
 export const deployProjectCommand = command({
@@ -19,8 +25,9 @@ export const deployProjectCommand = command({
   description: [
     'Bundles the application that src/app.ts declares, sends what the platform does not have yet, and lets the version of',
     'the manifest serve. A vertical that the platform does not know is registered first. Where the platform reviews',
-    'versions, it waits there for its verdict. The same again does nothing. In CI, FREEHOLD_URL and FREEHOLD_TOKEN say where',
-    'to; a push token of the kind deploy is enough. docs/deploying.md says more.',
+    'versions, it waits there for its verdict. The same again does nothing. In a Git repository, the version keeps the commit',
+    'and the branch. In CI, FREEHOLD_URL and FREEHOLD_TOKEN say where to; a push token of the kind deploy is enough.',
+    'docs/deploying.md says more.',
   ].join('\n'),
   examples: [
     { line: 'freehold deploy', does: 'to the platform of the profile in use' },
@@ -54,6 +61,7 @@ export const deployProjectCommand = command({
     const { slug, name } = bundle.manifest;
     world.progress('asking the platform what it has');
     const known = await knownFiles(call, slug);
+    const source = await gitSource(folder, world.env);
     const sending = bundle.modules.filter(({ digest }) => !known?.has(digest));
     const plan = {
       vertical: slug,
@@ -61,11 +69,12 @@ export const deployProjectCommand = command({
       registers: known === null,
       modules: { total: bundle.modules.length, sent: sending.length },
       bytes: { total: bytesOf(bundle.modules), sent: bytesOf(sending) },
+      source,
     };
     world.progress(null);
     if (dryRun) return { value: { dryRun: true, ...plan }, text: planText(plan) };
     if (known === null) await call(adminOperations['verticals.create'], { body: { slug, name } });
-    const deployed = await send({ call, world, bundle, sending, promote, acknowledgeMigrations });
+    const deployed = await send({ call, world, bundle, sending, source, promote, acknowledgeMigrations });
     const said = sentenceOf(deployed, plan);
     if (!deployed.version.serving) return { value: { ...deployed, wave: null }, text: said };
     const wave = await moveScopes({ call, world }, slug);
@@ -79,6 +88,7 @@ interface Plan {
   readonly registers: boolean;
   readonly modules: { readonly total: number; readonly sent: number };
   readonly bytes: { readonly total: number; readonly sent: number };
+  readonly source: VersionSource | null;
 }
 
 /** The files that the platform has of the vertical; null for a vertical that it does not know. */
@@ -97,6 +107,7 @@ interface Sending {
   readonly world: World;
   readonly bundle: ProjectBundle;
   readonly sending: ProjectBundle['modules'];
+  readonly source: VersionSource | null;
   readonly promote: boolean;
   readonly acknowledgeMigrations: boolean;
 }
@@ -113,7 +124,7 @@ async function send(asked: Sending): Promise<Deployment> {
 }
 
 async function deploy(
-  { call, world, bundle, sending, acknowledgeMigrations }: Sending,
+  { call, world, bundle, sending, source, acknowledgeMigrations }: Sending,
   wish: { readonly admit: boolean; readonly promote: boolean },
 ): Promise<Deployment> {
   const { manifest, migrations, egress, modules } = bundle;
@@ -121,11 +132,12 @@ async function deploy(
   const known = modules
     .filter((each) => !sent.has(each))
     .map(({ name, mediaType, digest }) => ({ name, mediaType, digest }));
+  const from = source === null ? {} : { source };
   const { value } = await call(
     adminOperations['verticals.deploy'],
     {
       params: { slug: manifest.slug },
-      body: { manifest, migrations, egress, known, ...wish, acknowledgeMigrations },
+      body: { manifest, migrations, egress, known, ...wish, acknowledgeMigrations, ...from },
       files: sending.map(({ name, mediaType, bytes }) => ({
         name,
         mediaType,
@@ -133,7 +145,7 @@ async function deploy(
       })),
     },
     {
-      idempotencyKey: keyOf(bundle, { ...wish, acknowledgeMigrations, known }),
+      idempotencyKey: keyOf(bundle, { ...wish, acknowledgeMigrations, known, ...from }),
       onProgress: (said) => {
         const { step, version, bytes } = said as DeployStep;
         const done = step === 'uploading' ? bytes : { done: 0, total: null };

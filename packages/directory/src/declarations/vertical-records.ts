@@ -2,6 +2,7 @@
 import {
   ID_PREFIXES,
   idSchema,
+  lineOfText,
   manifestSchema,
   permissionKey,
   scopeId,
@@ -78,6 +79,19 @@ export const versionParts = {
 };
 export const bundleDigest = sha256.describe('SHA-256 of what is deployed');
 
+/** An actor, as it was named when it acted. */
+const requester = z.object({ kind: z.string(), id: z.string(), name: z.string() });
+
+/** The commit that a builder deployed from, as the builder says. The platform does not look it up. */
+export const versionSource = z
+  .strictObject({
+    commit: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'must be the full hash of a commit'),
+    ref: lineOfText(200).nullable().default(null).describe('The branch or tag'),
+    dirty: z.boolean().default(false).describe('Whether files differed from that commit'),
+  })
+  .meta({ id: 'VersionSource' });
+export type VersionSource = z.infer<typeof versionSource>;
+
 export const versionRecord = z
   .object({
     id: versionId,
@@ -89,6 +103,8 @@ export const versionRecord = z
     note: z.string().nullable().describe('What was said with the verdict'),
     script: z.string().describe('The name of its archive script'),
     uploadedAt: timestamp.nullable().describe('When the runtime took it; null where it was only registered'),
+    deployedBy: requester.nullable().describe('The caller of the deployment that brought it'),
+    source: versionSource.nullable().describe('The commit of that deployment; null where it named none'),
     serving: z.boolean().describe('Whether it is on the channel prod'),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -181,8 +197,6 @@ export const instanceRecord = z
   })
   .meta({ id: 'Instance' });
 export type InstanceRecord = z.infer<typeof instanceRecord>;
-
-const requester = z.object({ kind: z.string(), id: z.string(), name: z.string() });
 
 export const listingRecord = z
   .object({

@@ -75,6 +75,36 @@ describe('spec C-13: with a runtime', () => {
     expect(JSON.stringify(rows)).not.toContain(MODULES[0]?.base64);
   });
 
+  test('a version keeps who brought it, and from which commit; the same content again changes neither', async () => {
+    const { platform, owner } = await openApp();
+    const source = { commit: 'a'.repeat(40), ref: 'main', dirty: true };
+    await deploy(platform, { source }, { as: owner as typeof STAFF });
+    const brought = { deployedBy: { kind: 'builder', id: owner.id, name: owner.name }, source };
+    expect(await versions(platform)).toMatchObject([brought]);
+    const [settled] = await platform.adminLog({ action: 'verticals.deploy', outcome: 'done' });
+    expect(settled).toMatchObject({ after: { source } });
+    const later = { commit: 'b'.repeat(40) };
+    await deploy(platform, { source: later, admit: true, promote: true });
+    expect(await versions(platform)).toMatchObject([{ ...brought, serving: true }]);
+  });
+
+  test.each([
+    { commit: 'a'.repeat(7) },
+    { commit: 'A'.repeat(40) },
+    { commit: 'a'.repeat(40), author: 'x' },
+    {},
+  ])('a source that names no whole commit is refused: %j', async (source) => {
+    const { platform } = await openApp();
+    expect(await refusal(deploy(platform, { source }))).toMatchObject({ status: 400 });
+    expect(await versions(platform)).toEqual([]);
+  });
+
+  test('a version that is registered without a deployment names neither', async () => {
+    const { platform } = await openApp();
+    await admitted(platform, 'app', '0.9.0');
+    expect(await versions(platform)).toMatchObject([{ deployedBy: null, source: null }]);
+  });
+
   test('asked for all of it, it admits and promotes too, and tells what changed', async () => {
     const { platform, runtime, owner } = await openApp();
     await admitted(platform, 'app', '0.9.0', { egress: ['old.example.com'] });

@@ -15,6 +15,7 @@ import {
   type Deployment,
   deployment,
   versionParts,
+  versionSource,
 } from '../declarations/vertical-records.ts';
 import {
   acknowledgeMigrations,
@@ -111,6 +112,7 @@ export const verticalsDeploy = adminOperation({
       admit: z.boolean().default(false),
       promote: z.boolean().default(false),
       acknowledgeMigrations,
+      source: versionSource.optional().describe('The commit that it was made from'),
     }),
   },
   form: { files: 'modules', bytesMax: DEPLOY_FORM_BYTES_MAX },
@@ -158,7 +160,8 @@ export const deployVersion = /* @__PURE__ */ delegated<
     const before = requireVersion(db, vertical.slug, { id });
     const nowMs = context.now();
     const judged = body.admit ? admittedBy(context, vertical, before, call) : before;
-    const after: VersionRow = { ...judged, uploadedAtMs: nowMs, revision, updatedAtMs: nowMs };
+    const brought = before.uploadedAtMs === null ? broughtBy(call) : {};
+    const after: VersionRow = { ...judged, ...brought, uploadedAtMs: nowMs, revision, updatedAtMs: nowMs };
     updateVersion(db, after);
     if (body.promote) promote(context, vertical, after);
     const shown = requireVertical(db, actor, params.slug);
@@ -170,6 +173,7 @@ export const deployVersion = /* @__PURE__ */ delegated<
         digest: after.digest,
         status: after.status,
         serving: shown.serving === id,
+        source: after.source,
       },
     };
     return { ...answer(context, shown, after, vertical), audit, rerouted: body.promote };
@@ -211,6 +215,12 @@ function requireFiles({ modules, known }: Pick<DeployCall['body'], 'modules' | '
   throw new PlatformError('validation_failed', `modules: ${message}.`, {
     errors: [{ path: 'modules', message }],
   });
+}
+
+/** The deployment that brought a version: a later one of the same content does not replace it. */
+function broughtBy({ actor, body }: DeployCall): Pick<VersionRow, 'deployedBy' | 'source'> {
+  const { kind, id, name } = actor;
+  return { deployedBy: { kind, id, name }, source: body.source ?? null };
 }
 
 /** The version after this call has admitted it. @throws PlatformError where it may not. */

@@ -84,4 +84,20 @@ const registryMigration: Migration = {
   `,
 };
 
-export const registryMigrations = { name: 'vertical-registry', migrations: [registryMigration] } as const;
+/** Versions that were deployed before have neither. */
+const deployedByMigration: Migration = {
+  version: 2,
+  name: 'who deployed a version, and from which commit',
+  sql: `
+    ALTER TABLE vertical_versions ADD COLUMN deployed_by TEXT;
+    ALTER TABLE vertical_versions ADD COLUMN source TEXT;
+    CREATE TRIGGER vertical_versions_brought_once BEFORE UPDATE ON vertical_versions
+      WHEN OLD.deployed_by IS NOT NULL AND (NEW.deployed_by IS NOT OLD.deployed_by OR NEW.source IS NOT OLD.source)
+      BEGIN SELECT RAISE(ABORT, 'the deployment that brought a version never changes'); END;
+  `,
+};
+
+export const registryMigrations = {
+  name: 'vertical-registry',
+  migrations: [registryMigration, deployedByMigration],
+} as const;

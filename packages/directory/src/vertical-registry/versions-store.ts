@@ -12,7 +12,12 @@ import {
   time,
   unread,
 } from '@freehold/store';
-import type { DeclaredMigration, VersionRecord, VersionStatus } from '../declarations/vertical-records.ts';
+import type {
+  DeclaredMigration,
+  VersionRecord,
+  VersionSource,
+  VersionStatus,
+} from '../declarations/vertical-records.ts';
 import { definePages, type PageRequest } from '../lib/pages.ts';
 import type { VerticalRow } from './verticals-store.ts';
 
@@ -29,6 +34,8 @@ const versions = defineTable('vertical_versions', ['id'], {
   note: nullable(text()),
   script: text(),
   uploadedAtMs: nullable(time()),
+  deployedBy: nullable(json<NonNullable<VersionRecord['deployedBy']>>()),
+  source: nullable(json<VersionSource>()),
   createdAtMs: time(),
   updatedAtMs: time(),
   revision: hidden(integer()),
@@ -47,7 +54,8 @@ export type VersionContent = Omit<RowOf<typeof contents>, 'id'>;
 const ofVertical = versions.finding('id', 'vertical');
 const byNumber = versions.finding('vertical', 'version');
 export const updateVersion = versions.updating(
-  ...(['status', 'reviewedBy', 'note', 'uploadedAtMs', 'revision', 'updatedAtMs'] as const),
+  ...(['status', 'reviewedBy', 'note', 'uploadedAtMs', 'deployedBy', 'source'] as const),
+  ...(['revision', 'updatedAtMs'] as const),
 );
 /** Takes back the registration of a version that was never uploaded. */
 export const forgetVersion = versions.delete;

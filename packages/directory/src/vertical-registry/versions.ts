@@ -295,7 +295,7 @@ export function addVersion(
     version,
     digest,
     status: 'pending',
-    ...{ reviewedBy: null, note: null, uploadedAtMs: null },
+    ...{ reviewedBy: null, note: null, uploadedAtMs: null, deployedBy: null, source: null },
     script: archiveScript(slug, version),
     revision: context.revision,
     createdAtMs: nowMs,
