@@ -214,6 +214,82 @@ test('steps of an executor may be called anything, and two long names are two st
   expect(await working.countOf('bill.night')).toBe(3);
 });
 
+test('an executor that keeps failing is one incident, with its own error, until it is done again', async () => {
+  let failure: unknown = new TypeError('the door is locked');
+  const vertical = verticalWith({
+    executors: {
+      courier: executor(async () => {
+        if (failure !== null) throw failure;
+      }),
+    },
+  });
+  await using working = await openWorking(vertical);
+  await working.pack();
+  await working.settled();
+  await working.pass(5_000);
+  await working.pass(5_000);
+  expect(working.runnerIncidents).toEqual([failure]);
+
+  failure = null;
+  await working.pass(60_000);
+  failure = 'a text';
+  await working.pack();
+  await working.settled();
+  expect(working.runnerIncidents.map(String)).toEqual([
+    'TypeError: the door is locked',
+    'TypeError: operation courier threw the text "a text" instead of an error',
+  ]);
+});
+
+test('an executor that refuses is no incident: its dead letter says why', async () => {
+  const refusing = async () => {
+    throw new PlatformError('conflict', 'The address is incomplete.');
+  };
+  const vertical = verticalWith({ executors: { courier: executor(refusing, { attemptsMax: 1 }) } });
+  await using working = await openWorking(vertical);
+  await working.pack();
+  await working.settled();
+  expect(working.runnerIncidents).toEqual([]);
+  const { items } = await working.scope.deadLetters({ limit: 5 });
+  expect(items).toMatchObject([{ error: { code: 'conflict', detail: 'The address is incomplete.' } }]);
+});
+
+test('a subscription that keeps failing is one incident until it is done again', async () => {
+  await using working = await openWorking(verticalWith({ subscriptions: { billing } }));
+  const fail = () => {
+    throw new Error('no ink');
+  };
+  hooks.onBill = fail;
+  await working.pack();
+  await working.settled();
+  await working.pass(5_000);
+  await working.pass(5_000);
+  expect(working.incidents.map(String)).toEqual(['Error: no ink']);
+  hooks.onBill = () => undefined;
+  await working.pass(60_000);
+  hooks.onBill = fail;
+  await working.pack();
+  await working.settled();
+  expect(working.incidents).toHaveLength(2);
+});
+
+test('a schedule that keeps failing is one incident until it is done again', async () => {
+  const hourly = { cron: '0 * * * *', operation: 'bill/for', input: { event: 'evt_1' }, as: 'billing' };
+  await using working = await openWorking(verticalWith({ schedules: { hourly } }));
+  let runs = 0;
+  hooks.onBill = () => {
+    runs += 1;
+    if (runs !== 3) throw new Error('no ink');
+  };
+  working.runner.wake(scopeId);
+  await working.settled();
+  for (let hour = 0; hour < 2; hour++) await working.pass(3_600_000);
+  expect([runs, working.incidents.map(String)]).toEqual([2, ['Error: no ink']]);
+  for (let hour = 0; hour < 2; hour++) await working.pass(3_600_000);
+  // The third one wrote the bill, and the fourth finds it there.
+  expect(working.incidents.map(String)).toEqual(['Error: no ink', expect.stringContaining('UNIQUE')]);
+});
+
 test('deliveries about many persons ask for their keys together, and not once for each', async () => {
   const sealKeys = ['a sealing key of this test, which is long enough'];
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-kernel-'));

@@ -107,6 +107,58 @@ const many = (serving: (scope: string) => boolean = () => true): FleetScope[] =>
     each(`s${index}`, serving(`s${index}`), 'fieldwork', `tnt_${index % 100}`),
   );
 
+test('an error that an executor throws is an incident of its scope, once', async () => {
+  const wheres: unknown[] = [];
+  const failure = new TypeError('the door is locked');
+  let attempt = 0;
+  const event = { id: 'evt_1', type: 'order.completed' };
+  const scope = () => ({
+    work: async () => {
+      attempt += 1;
+      const claimed = attempt > 2 ? [] : [{ subscriber: 'courier', event, attempt, claim: attempt }];
+      return { settled: 0, claimed, nextAtMs: null };
+    },
+    settle: async () => ({ settled: true }),
+  });
+  const run = async () => {
+    throw failure;
+  };
+  const working = {
+    ...vertical,
+    executors: { courier: { on: [event.type], as: 'assistant', run } },
+  };
+  const deliveries = new Deliveries({
+    verticals: new Map([
+      [
+        'fieldwork',
+        { vertical: working, build: 'b1', host: { scope, attachments: {} } as unknown as ScopeHost },
+      ],
+    ]),
+    fleet: {
+      scopes: () => list([each('scp_1')]),
+      scopesOf: () => list([]),
+      scope: async () => null,
+    },
+    idleScopes: {
+      marked: async () => new Map(),
+      takeDue: async () => ({ items: [], nextAtMs: null }),
+      settle: async () => [],
+    },
+    now: () => 0,
+    onIncident: (error, where) => wheres.push([error, where]),
+    after: () => () => undefined,
+  });
+  await deliveries.resume();
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  await deliveries.stop();
+  expect(attempt).toBeGreaterThan(2);
+  expect(wheres).toEqual([[failure, { kind: 'scope-fieldwork', key: 'scp_1', method: 'courier' }]]);
+});
+
+async function* list(scopes: readonly FleetScope[]) {
+  yield* scopes;
+}
+
 test('a start looks into every scope that serves and is not idle, and into no other', async () => {
   const { deliveries, looks, unsettled } = open(
     () => [each('a'), each('b', false), each('c', true, 'other'), each('d'), each('e')],

@@ -3,8 +3,15 @@
 import { createHash } from 'node:crypto';
 import { type ActorId, type EventId, PlatformError } from '@freehold/contracts';
 import type { ClaimedDelivery, DeliveryResult, ScopeStub } from '../contract/scope-methods.ts';
+import { soundError } from '../lib/thrown.ts';
 import type { Executor, ExecutorTools, Lanes } from '../vertical/listeners.ts';
 import { describe } from './work.ts';
+
+/** The result of an executor for its scope, and the unexpected error that it threw: the scope stores no text of it. */
+export interface ExecutorEnd {
+  readonly result: DeliveryResult;
+  readonly thrown?: Error;
+}
 
 /** Runs an executor to its end or its time limit. Never rejects: a failure is a result. */
 export async function runExecutor({
@@ -24,16 +31,18 @@ export async function runExecutor({
   readonly stop: AbortSignal;
   readonly after: (ms: number, task: () => void) => () => void;
   readonly fetch: typeof globalThis.fetch;
-}): Promise<DeliveryResult> {
+}): Promise<ExecutorEnd> {
   const { subscriber, event, claim, attempt } = delivery;
   const answer = { subscriber, event: event.id, claim };
   const listener = lanes.find(subscriber, event.type)?.listener;
   if (listener?.kind !== 'executor')
     return {
-      ...answer,
-      error: { code: 'unsupported', detail: 'No subscriber of this name is declared any more.' },
+      result: {
+        ...answer,
+        error: { code: 'unsupported', detail: 'No subscriber of this name is declared any more.' },
+      },
     };
-  if (stop.aborted) return { ...answer, handedBack: true };
+  if (stop.aborted) return { result: { ...answer, handedBack: true } };
   const over = new AbortController();
   const cancel = after(listener.timeoutMs, () => over.abort());
   const signal = AbortSignal.any([over.signal, stop]);
@@ -51,13 +60,17 @@ export async function runExecutor({
       },
     };
     await Promise.race([Promise.resolve(listener.executor.run(event, tools)), aborted(signal)]);
-    return answer;
+    return { result: answer };
   } catch (thrown) {
     // An attempt that the runner interrupted does not count.
-    if (stop.aborted) return { ...answer, handedBack: true };
+    if (stop.aborted) return { result: { ...answer, handedBack: true } };
     if (signal.aborted)
-      return { ...answer, error: { code: 'unavailable', detail: 'It was not done within its time.' } };
-    return { ...answer, error: describe(thrown instanceof Error ? thrown : new Error('not an error')) };
+      return {
+        result: { ...answer, error: { code: 'unavailable', detail: 'It was not done within its time.' } },
+      };
+    const error = soundError(subscriber, thrown);
+    const result = { ...answer, error: describe(error) };
+    return error instanceof PlatformError ? { result } : { result, thrown: error };
   } finally {
     cancel();
   }

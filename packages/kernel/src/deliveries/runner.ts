@@ -11,6 +11,7 @@ import { keysRefusedTo } from '../sealing/keyed-scope.ts';
 import { makeLanes } from '../vertical/listeners.ts';
 import { needsRetention } from '../vertical/retention.ts';
 import type { Vertical } from '../vertical/vertical.ts';
+import { FailingReactions } from './failing-reactions.ts';
 import { runExecutor } from './run-executor.ts';
 
 /** The number of scopes that work at a time, so that background work leaves room for calls. */
@@ -61,6 +62,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   const waiting = new Set<string>();
   const timers = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
   const executing = new Set<Promise<void>>();
+  const failing = new FailingReactions();
   const stopping = new AbortController();
   let idleTasks: (() => void)[] = [];
 
@@ -144,7 +146,10 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
       after,
       fetch,
     });
-    const settled = run.then(async (result) => {
+    const settled = run.then(async ({ result, thrown }) => {
+      const name = `${scopeId} ${delivery.subscriber} ${delivery.event.type}`;
+      if (thrown !== undefined && failing.isFirst(name)) incident(thrown, scopeId, delivery.subscriber);
+      if (result.error === undefined && !result.handedBack) failing.done(name);
       await scope(scopeId).settle(result);
       wake(scopeId);
     });

@@ -18,6 +18,7 @@ import type { Invoke, InvokeInput, InvokeOptions } from '../operations/invoke.ts
 import type { makeHousekeeping } from '../retention/housekeeping.ts';
 import { CHAIN_DEFAULT, type Lane, type Lanes, nextRunMs, type Schedule } from '../vertical/listeners.ts';
 import type { Vertical } from '../vertical/vertical.ts';
+import { FailingReactions } from './failing-reactions.ts';
 import type { DeliveryRow, makeDeliveryStore } from './store.ts';
 
 /** The greatest number of deliveries in one call, so that it does not delay the calls of people. */
@@ -48,6 +49,7 @@ type CheckedTimes = Map<string, { readonly nextAtMs: number; readonly fromMs: nu
 interface Round extends WorkParts {
   readonly request: WorkRequest;
   readonly checkedTimes: CheckedTimes;
+  readonly failing: FailingReactions;
   /** The keys that this round lacks so far. */
   needs: KeyNeeds;
   /** The number of deliveries and schedules that ended. */
@@ -68,6 +70,7 @@ export function makeWork(parts: WorkParts) {
   /** The lane at which the next round begins: after the one at which the last round ended, so that none starves. */
   let firstLane = 0;
   const checkedTimes: CheckedTimes = new Map();
+  const failing = new FailingReactions();
 
   return {
     /**
@@ -97,6 +100,7 @@ export function makeWork(parts: WorkParts) {
         claimed: [],
         attempts: [],
         checkedTimes,
+        failing,
         nextAtMs: null,
         budget: ROUND_MAX,
       };
@@ -184,7 +188,7 @@ function runLane(round: Round, lane: Lane): void {
 /** Brings the head of a subscription's lane. */
 function deliver(round: Round, lane: Lane, row: DeliveryRow): Step {
   if (lane.listener.kind !== 'subscription') return false;
-  const { store, unit, events, reader } = round;
+  const { store, events, reader } = round;
   const { operation, as, input, subjects } = lane.listener.subscription;
   const key = { subscriber: lane.subscriber, type: lane.type, event: row.event };
   let failure: Error | null;
@@ -203,11 +207,12 @@ function deliver(round: Round, lane: Lane, row: DeliveryRow): Step {
       ...(event.subject === null ? [] : [event.subject]),
       ...(subjects?.(event, reader) ?? []),
     ];
-    failure = attempt(round, call, { declared, causeHops: found.hops }, () => store.remove(key));
+    const options = { declared, causeHops: found.hops };
+    failure = attempt(round, nameOf(lane), call, options, () => store.remove(key));
   } catch (thrown) {
     if (thrown instanceof TransactionLost) throw thrown;
     failure = soundError(operation, thrown);
-    if (!isKeysNeeded(failure)) unit.report(failure, operation);
+    if (!isKeysNeeded(failure)) reportOnce(round, nameOf(lane), failure, operation);
   }
   if (failure !== null && waitsForKeys(round, failure)) return 'waits';
   const error = failure && describe(failure);
@@ -266,7 +271,7 @@ function runSchedule(round: Round, [key, schedule]: [string, Schedule]): void {
   // One run makes up for all runs that were missed.
   const principal = `service:${schedule.as}` as ActorId;
   const call = { operation: schedule.operation, input: schedule.input ?? {}, principal };
-  const failure = attempt(round, call, {}, () => undefined);
+  const failure = attempt(round, `schedule ${key}`, call, {}, () => undefined);
   if (failure !== null && waitsForKeys(round, failure)) {
     waitUntil(round, nowMs);
     return;
@@ -306,19 +311,32 @@ function waitsForKeys(round: Round, thrown: Error): boolean {
   return !isNothing(lacking);
 }
 
-/** Runs an operation as a service in a savepoint. Returns its failure, or null. */
+/** A lane stands still at an event that fails, and the subscriber's other lanes go on. */
+function nameOf({ subscriber, type }: Lane): string {
+  return `lane ${subscriber} ${type}`;
+}
+
+/** Reports the first failure of a subscription or a schedule since it was last done: it is tried again and again. */
+function reportOnce({ failing, unit }: Round, reaction: string, error: Error, method: string): void {
+  if (failing.isFirst(reaction)) unit.report(error, method);
+}
+
+/** Runs an operation of a subscription or a schedule as a service in a savepoint. Returns its failure, or null. */
 function attempt(
-  { unit, invoke, request }: Round,
+  round: Round,
+  reaction: string,
   input: InvokeInput,
   options: InvokeOptions,
   done: () => void,
 ): Error | null {
+  const { unit, invoke, request } = round;
   try {
     unit.db.savepoint(() => {
       // The round took its keys in at its beginning; each call has a vault behind it, and brings no more.
       invoke(request.keys === undefined ? input : { ...input, keys: {} }, options);
       done();
     });
+    round.failing.done(reaction);
     return null;
   } catch (thrown) {
     if (thrown instanceof TransactionLost) throw thrown;
@@ -327,7 +345,7 @@ function attempt(
       return thrown.error;
     }
     const error = soundError(input.operation, thrown);
-    if (!(error instanceof PlatformError)) unit.report(error, input.operation);
+    if (!(error instanceof PlatformError)) reportOnce(round, reaction, error, input.operation);
     return error;
   }
 }
