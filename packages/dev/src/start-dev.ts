@@ -1,9 +1,10 @@
 /** `startDev`: a development server for the application in one folder. */
 import { existsSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { lockDataDirectory } from '@freehold/engine-node';
 import { generateIssuerKeys, type Issuer, IssuerError, type IssuerKeys, startIssuer } from '@freehold/issuer';
 import { makeDevAgent } from './agent/dev-agent.ts';
-import { BundleError, clearBundles, openBundler } from './build/bundle.ts';
+import { clearBundles, openBundler } from './build/bundle.ts';
 import { type AppLoader, appSource, makeInProcessLoader } from './build/loader.ts';
 import { Positions } from './build/positions.ts';
 import { CLIENT_ID, type Generation, type Surroundings } from './instance/generation.ts';
@@ -48,6 +49,9 @@ export interface Dev {
 }
 
 const FAULTS_MAX = 20;
+
+/** A refusal has no stack: its reaction is its place. */
+const NOWHERE = { file: null, line: null, column: null, excerpt: null, hint: null, stack: [] };
 
 /** @throws DevError with one sentence. */
 export async function startDev(options: DevOptions): Promise<Dev> {
@@ -103,6 +107,8 @@ class DevRun {
   readonly #incidents: Incidents = { last: undefined, isOpening: false };
   readonly #recent: Fault[] = [];
   #broken: readonly Fault[] = [];
+  /** The note of the last version that lets no person in. */
+  #closedBecause: string | null = null;
   #versions: Versions | null = null;
   #around: Surroundings | null = null;
   #isReady = false;
@@ -134,6 +140,12 @@ class DevRun {
       origin,
       issuer: issuer.url,
       onIncident: (error, { kind, method }) => this.#onIncident(error, `${kind} ${method}`),
+      onRefused: ({ reaction, code, detail }) =>
+        this.#showFault(`the reaction ${reaction}`, {
+          ...NOWHERE,
+          kind: 'request',
+          message: `${detail} (${code})`,
+        }),
       onMail: ({ to, subject, text }) => this.#emit({ type: 'mail', to, subject, text }),
     };
     this.#around = around;
@@ -246,6 +258,8 @@ class DevRun {
     const versions = this.#versions as Versions;
     const saved = await versions.update();
     if (saved.outcome === 'broken') {
+      // Nothing new: the output may be a file in the folder that is watched, and would be a save itself.
+      if (isDeepStrictEqual(saved.faults, this.#broken)) return;
       this.#broken = saved.faults;
       const serving = versions.current === null ? null : versions.version;
       this.#emit({ type: 'broken', serving, faults: saved.faults });
@@ -263,10 +277,9 @@ class DevRun {
     const seam = generation.loaded.app.authenticatedPrincipal;
     if (seam.kind === 'unauthenticated') {
       const at = seam.declaredAt === null ? '' : ` (${seam.declaredAt})`;
-      this.#emit({
-        type: 'note',
-        text: `No person is let in yet: everything under /api answers 401 until authenticatedPrincipal is signedIn()${at}.`,
-      });
+      const text = `No person is let in yet: everything under /api answers 401 until authenticatedPrincipal is signedIn()${at}.`;
+      if (text !== this.#closedBecause) this.#emit({ type: 'note', text });
+      this.#closedBecause = text;
     } else if (!this.#state.peopled) {
       const people = new People(generation, around);
       for (const text of await people.makeFirst()) this.#emit({ type: 'note', text });
@@ -287,9 +300,8 @@ class DevRun {
       this.#keep({ seeded: seed });
       this.#emit({ type: 'note', text: `${seed} was run. It is run again after freehold dev --fresh.` });
     } catch (error) {
-      const faults =
-        error instanceof BundleError ? error.faults : [this.#positions.describe(error, 'declaration')];
-      for (const fault of faults) this.#emit({ type: 'fault', where: seed, fault });
+      for (const fault of this.#positions.describeAll(error, null))
+        this.#emit({ type: 'fault', where: seed, fault });
     }
   }
 
@@ -322,7 +334,10 @@ class DevRun {
   }
 
   #report(error: unknown, where: string): void {
-    const fault = this.#positions.describe(error, 'request');
+    this.#showFault(where, this.#positions.describe(error, 'request'));
+  }
+
+  #showFault(where: string, fault: Fault): void {
     this.#recent.push(fault);
     if (this.#recent.length > FAULTS_MAX) this.#recent.shift();
     this.#emit({ type: 'fault', where, fault });

@@ -1,7 +1,7 @@
 /** A development server: good saves are served, and broken ones change nothing. */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Caller } from '../../../tests/support/http.ts';
 import { signIn } from '../../../tests/support/sign-in.ts';
 import { type OpenDev, openDev } from './open-dev.ts';
@@ -155,6 +155,25 @@ describe('while the application is written', () => {
     },
   );
 
+  test('each mistake of a declaration has its own place, and a save that changes none of them is not told again', async () => {
+    const good = app.read('src/app.ts');
+    app.edit('src/app.ts', "'book/list': list", "'book/list': { ...list, permission: 'book.raed' }");
+    app.edit('src/app.ts', "ownerRole: 'owner'", "ownerRole: 'boss'");
+    const faults = await server.save();
+    expect(faults.map(({ line, message }) => [line, message])).toEqual([
+      [5, expect.stringContaining('boss')],
+      [21, expect.stringContaining('did you mean book.read?')],
+    ]);
+    expect(faults[1]?.excerpt).toContain("21 |   operations: { 'book/add': add, 'book/list':");
+    const isBroken = ({ type }: { type: string }) => type === 'broken';
+    const before = server.events.filter(isBroken).length;
+    app.write('src/unused.ts', 'export {};');
+    await server.save();
+    expect(server.events.filter(isBroken)).toHaveLength(before);
+    app.write('src/app.ts', good);
+    expect(await server.save()).toEqual([]);
+  });
+
   test('only a page that a browser opens gets the script that shows a broken save', async () => {
     const headers = { ...NAVIGATION, 'accept-encoding': 'gzip', 'if-none-match': '"x"' };
     const opened = await server.send('/', { headers });
@@ -238,6 +257,53 @@ describe('while the application is written', () => {
     const sent = Object.entries(headers).map(([name, value]) => [name, value === 'own' ? url : value]);
     const answered = await server.send(path, { method: 'POST', headers: Object.fromEntries(sent) });
     expect(answered.status).toBe(status);
+  });
+
+  test('a reaction that is refused and one that fails are shown', async () => {
+    const good = app.read('src/app.ts');
+    const events = app.read(OPERATIONS);
+    app.edit(
+      OPERATIONS,
+      'title);\n',
+      "title);\n    ctx.emit({ type: 'book.added', entity: { type: 'book', id }, payload: { title } });\n",
+    );
+    app.edit(
+      'src/app.ts',
+      '  authenticatedPrincipal:',
+      `  executors: {
+    printer: {
+      on: ['book.added'],
+      as: 'press',
+      run: async () => { throw new Error('no ink'); },
+    },
+    courier: {
+      on: ['book.added'],
+      as: 'press',
+      run: async (_event, { invoke }) => { await invoke('book/add', { title: 'A copy' }); },
+    },
+  },
+  authenticatedPrincipal:`,
+    );
+    app.edit(
+      'src/app.ts',
+      '    entities: {},\n    env: {},',
+      "    entities: { book: {} },\n    env: {},\n    services: { press: { name: 'Press', permissions: ['book.read'] } },",
+    );
+    expect(await server.save()).toEqual([]);
+    const shown = (message: RegExp) =>
+      vi.waitFor(() =>
+        expect(server.events).toContainEqual({
+          type: 'fault',
+          where: expect.anything(),
+          fault: expect.objectContaining({ message: expect.stringMatching(message) }),
+        }),
+      );
+    await server.call('book/add', { title: 'Persuasion' });
+    await shown(/^no ink$/);
+    await shown(/\(permission_denied\)$/);
+    app.write('src/app.ts', good);
+    app.write(OPERATIONS, events);
+    expect(await server.save()).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Makes the files of a worker out of an application and everything that it imports, as workerd takes them. */
 import { createHash } from 'node:crypto';
-import { type BuildFailure, type BuildOptions, build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import type { WebFile, WebFiles } from '../declaration/env.ts';
 
 /** The settings of every worker. */
@@ -81,11 +81,6 @@ export async function bundleApp({ root, entry, webFiles }: BundleOptions): Promi
     moduleOf('main.js.map', 'application/source-map', map.contents),
     ...pages.modules,
   ];
-}
-
-/** Whether an error is esbuild's, with its places. */
-export function isBuildFailure(error: unknown): error is BuildFailure {
-  return error instanceof Error && Array.isArray((error as { errors?: unknown }).errors);
 }
 
 function moduleOf(name: string, mediaType: string, bytes: Uint8Array): BundledModule {

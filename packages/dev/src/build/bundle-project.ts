@@ -1,13 +1,15 @@
 /** The deployment of a builder's folder: its declaration, and the files of its bundle. */
 import { join } from 'node:path';
-import { type BundledModule, bundleApp, isBuildFailure } from '@freehold/app/worker/bundle';
+import { type BundledModule, bundleApp } from '@freehold/app/worker/bundle';
 import type { VerticalManifest } from '@freehold/contracts';
 import { makeScopeUnit } from '@freehold/kernel';
 import { migrationDigest } from '@freehold/store';
 import { DevError } from '../lib/dev-error.ts';
+import { type Fault, placeOf } from '../lib/events.ts';
 import { readProject, requireOneCopy } from '../project/project.ts';
-import { clearBundles, openBundler } from './bundle.ts';
+import { asBundleError, type Bundle, clearBundles, openBundler } from './bundle.ts';
 import { appSource, makeInProcessLoader } from './loader.ts';
+import { Positions } from './positions.ts';
 
 /** One migration of a vertical, as it is declared to the platform. */
 export interface DeclaredMigration {
@@ -32,9 +34,13 @@ export interface ProjectBundle {
 export async function bundleProject(folder: string): Promise<ProjectBundle> {
   const project = readProject(folder);
   requireOneCopy(project);
+  const positions = new Positions(project);
   const bundler = await openBundler(project, appSource(project));
+  let bundle: Bundle | null = null;
   try {
-    const { app, readWebFiles } = await makeInProcessLoader(project).load(await bundler.bundle());
+    bundle = await bundler.bundle();
+    positions.add(bundle);
+    const { app, readWebFiles } = await makeInProcessLoader(project).load(bundle);
     const webFiles = typeof app.web === 'string' ? readWebFiles(join(project.root, app.web)) : undefined;
     if (typeof app.web === 'string' && !webFiles)
       throw new DevError(
@@ -56,16 +62,19 @@ export async function bundleProject(folder: string): Promise<ProjectBundle> {
       modules: await bundleApp({ root: project.root, entry: project.entry, webFiles }),
     };
   } catch (error) {
-    throw inOneSentence(error);
+    throw error instanceof DevError
+      ? error
+      : withPlaces(positions.describeAll(asBundleError(error), bundle), error);
   } finally {
     await bundler.close();
     clearBundles(project);
   }
 }
 
-function inOneSentence(error: unknown): unknown {
-  if (!isBuildFailure(error)) return error;
-  const [first] = error.errors;
-  const at = first?.location ? `${first.location.file}:${first.location.line}: ` : '';
-  return new DevError('validation_failed', `${at}${first?.text ?? error.message}`, { cause: error });
+/** A line for each mistake, with its place. */
+function withPlaces(faults: readonly Fault[], cause: unknown): DevError {
+  const lines = faults.map((fault) =>
+    [placeOf(fault), fault.message].filter((part) => part !== null).join(': '),
+  );
+  return new DevError('validation_failed', lines.join('\n'), { cause });
 }

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { type BuildFailure, type BuildOptions, context, type Message } from 'esbuild';
 import type { Fault } from '../lib/events.ts';
 import type { Project } from '../project/project.ts';
-import { excerptOf } from './positions.ts';
+import { excerptOf } from './excerpt.ts';
 
 /** A bundled module on disk, below the project, so that its packages are those of the project. */
 export interface Bundle {
@@ -64,7 +64,7 @@ export async function openBundler(project: Project, source: BundleSource): Promi
   return {
     bundle: async () => {
       const { outputFiles = [] } = await builder.rebuild().catch((error: unknown) => {
-        throw isBuildFailure(error) ? new BundleError(error.errors.map(faultOf)) : error;
+        throw asBundleError(error);
       });
       const [map = '', code = ''] = outputFiles
         .toSorted((one, other) => other.path.length - one.path.length)
@@ -91,8 +91,10 @@ export function importOf({ root }: Project, file: string): string {
   return JSON.stringify(`./${relative(root, file).replaceAll('\\', '/')}`);
 }
 
-function isBuildFailure(error: unknown): error is BuildFailure {
-  return error instanceof Error && 'errors' in error && Array.isArray(error.errors);
+/** Returns a failure of esbuild as a BundleError, and another error as it is. */
+export function asBundleError(error: unknown): unknown {
+  const { errors } = error as Partial<BuildFailure>;
+  return error instanceof Error && Array.isArray(errors) ? new BundleError(errors.map(faultOf)) : error;
 }
 
 function faultOf({ text, location, notes }: Message): Fault {

@@ -3,15 +3,22 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AppDeclarationError, type DeclarationProblem } from '@freehold/app';
 import type { Fault } from '../lib/events.ts';
 import type { Project } from '../project/project.ts';
-import type { Bundle } from './bundle.ts';
+import { type Bundle, BundleError } from './bundle.ts';
+import { excerptOf } from './excerpt.ts';
 
 interface Place {
   /** Relative to the project. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
+}
+
+interface SourcesOfMap {
+  readonly sources?: readonly string[];
+  readonly sourcesContent?: readonly string[];
 }
 
 /** A path and a position in a stack: `file:///…/app-1a2b.mjs:12:7`. */
@@ -37,6 +44,27 @@ export class Positions {
     return this.at(places[0] ?? null, { kind, message, hint, stack: places.map(textOf) });
   }
 
+  /**
+   * Describes why a version could not be bundled or loaded: each mistake, with its place. A mistake of a declaration is at
+   * the record that it names where that is written once, and otherwise at `defineApp`.
+   * @param bundle of the version; null where it could not be bundled.
+   */
+  describeAll(error: unknown, bundle: Bundle | null): readonly Fault[] {
+    if (error instanceof BundleError) return error.faults;
+    const whole = this.describe(error, 'declaration');
+    if (!(error instanceof AppDeclarationError)) return [whole];
+    const { file, line, column, stack } = whole;
+    const declared = file === null || line === null || column === null ? null : { file, line, column };
+    const places = new Set<string>();
+    return error.problems.map((problem) => {
+      const place = (bundle && this.#placeOf(problem, bundle)) ?? declared;
+      const fault = this.at(place, { kind: 'declaration', message: problem.message, hint: null, stack });
+      const isShown = place !== null && places.has(textOf(place));
+      if (place !== null) places.add(textOf(place));
+      return isShown ? { ...fault, excerpt: null } : fault;
+    });
+  }
+
   /** A fault at a place, with the lines around it. */
   at(place: Place | null, fault: Pick<Fault, 'kind' | 'message' | 'hint' | 'stack'>): Fault {
     if (place === null) return { ...fault, file: null, line: null, column: null, excerpt: null };
@@ -45,21 +73,36 @@ export class Positions {
 
   /** The place of a text in the sources of a bundle, or that of the first match of another one. */
   find({ path, map }: Bundle, text: string, otherwise: RegExp): Place | null {
-    const { sources = [], sourcesContent = [] } = JSON.parse(map) as {
-      sources?: string[];
-      sourcesContent?: string[];
-    };
+    const { sources = [], sourcesContent = [] } = JSON.parse(map) as SourcesOfMap;
     const search = (indexIn: (content: string) => number): Place | null => {
       for (const [index, content] of sourcesContent.entries()) {
         const at = indexIn(content);
-        if (at < 0) continue;
-        const before = content.slice(0, at).split('\n');
-        const file = relative(this.#root, resolve(dirname(path), sources[index] ?? ''));
-        return { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+        if (at >= 0) return this.#inSource(path, sources[index], content, at);
       }
       return null;
     };
     return search((content) => content.indexOf(text)) ?? search((content) => content.search(otherwise));
+  }
+
+  /** Where the record of a problem is written: `app.operations['order/create'].permission` is at `'order/create': …`. */
+  #placeOf({ path }: DeclarationProblem, { path: bundle, map }: Bundle): Place | null {
+    const [, key] = /\['((?:[^'\\]|\\.)+)'\]/.exec(path) ?? [];
+    if (key === undefined) return null;
+    const { sources = [], sourcesContent = [] } = JSON.parse(map) as SourcesOfMap;
+    const written = new RegExp(`(['"])${key.replaceAll(/\W/g, '\\$&')}\\1\\s*:`, 'g');
+    const found = sourcesContent.flatMap((content, index) =>
+      [...content.matchAll(written)].map((match) =>
+        this.#inSource(bundle, sources[index], content, match.index),
+      ),
+    );
+    return found.length === 1 ? (found[0] ?? null) : null;
+  }
+
+  /** The place of a position in a source of a bundle. */
+  #inSource(bundle: string, source: string | undefined, content: string, at: number): Place {
+    const before = content.slice(0, at).split('\n');
+    const file = relative(this.#root, resolve(dirname(bundle), source ?? ''));
+    return { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   }
 
   /** The frames of the builder's own source, the innermost first. */
@@ -101,24 +144,4 @@ export class Positions {
 
 function textOf({ file, line, column }: Place): string {
   return `${file}:${line}:${column}`;
-}
-
-/** The line of a place with one above and one below, numbered from `first`, and a mark below its column. */
-export function excerptOf(
-  lines: readonly string[],
-  { line, column }: Pick<Place, 'line' | 'column'>,
-  first: number,
-): string {
-  const from = Math.max(0, line - 2);
-  const shown = lines.slice(from, line + 1);
-  const width = String(first + from + shown.length - 1).length;
-  return shown
-    .flatMap((text, index) => {
-      const number = first + from + index;
-      const numbered = `${String(number).padStart(width)} | ${text}`;
-      return number === first + line - 1
-        ? [numbered, `${' '.repeat(width)} | ${' '.repeat(Math.max(0, column - 1))}^`]
-        : [numbered];
-    })
-    .join('\n');
 }

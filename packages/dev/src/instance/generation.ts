@@ -16,6 +16,7 @@ import { type IncidentSink, makeKeyring } from '@freehold/store';
 import type { LoadedApp } from '../build/loader.ts';
 import { readBindings } from '../project/bindings.ts';
 import type { DevState } from '../project/state.ts';
+import { type Refused, watchedScope } from './watched-scope.ts';
 
 /** The one instance of a development server. */
 export const INSTANCE: ScopeRef = {
@@ -34,6 +35,7 @@ export interface Surroundings {
   readonly origin: string;
   readonly issuer: string;
   readonly onIncident: IncidentSink;
+  readonly onRefused: (refused: Refused) => void;
   readonly onMail: (mail: Mail) => void;
 }
 
@@ -62,9 +64,10 @@ export async function openGeneration(loaded: LoadedApp, around: Surroundings): P
   try {
     const running = serve(loaded, engine, around, (scopeId) => deliveries?.wake(scopeId));
     await provision(running, around);
+    const scope = watchedScope(running.host.scope(INSTANCE.scopeId), around.onRefused);
     deliveries = makeDeliveryRunner({
       vertical: running.units.scope.vertical,
-      scope: running.host.scope,
+      scope: () => scope,
       attachments: running.host.attachments,
       now: Date.now,
       onIncident,

@@ -3,7 +3,7 @@
  * for a moment at most; a broken one leaves the last good version in its place.
  */
 import { createHash } from 'node:crypto';
-import { BundleError, type Bundler } from '../build/bundle.ts';
+import type { Bundle, Bundler } from '../build/bundle.ts';
 import type { AppLoader, LoadedApp } from '../build/loader.ts';
 import type { Positions } from '../build/positions.ts';
 import { DevError } from '../lib/dev-error.ts';
@@ -89,17 +89,17 @@ export class Versions {
   /** Serves what is on disk now. One call at a time. */
   async update(): Promise<Saved> {
     const { bundler, loader, positions } = this.#options;
+    let bundle: Bundle | null = null;
     let loaded: LoadedApp;
     try {
-      const bundle = await bundler.bundle();
+      bundle = await bundler.bundle();
       positions.add(bundle);
       loaded =
         bundle.digest === this.#current?.loaded.bundle.digest
           ? this.#current.loaded
           : await loader.load(bundle);
     } catch (error) {
-      const faults = error instanceof BundleError ? error.faults : [positions.describe(error, 'declaration')];
-      return { outcome: 'broken', faults };
+      return { outcome: 'broken', faults: positions.describeAll(error, bundle) };
     }
     const web = webSignature(this.#options.around.root, loaded.app.web);
     if (loaded === this.#current?.loaded && web === this.#web) return { outcome: 'unchanged' };

@@ -28,11 +28,13 @@ Object.assign(strip.style, {
   background: '#7a1020', color: '#fff', font: '14px/1.4 ui-monospace, monospace', textDecoration: 'none',
   whiteSpace: 'pre-wrap',
 });
+const SHOWN = 5;
 const show = ({ faults }) => {
-  const [first] = faults;
-  strip.hidden = first === undefined;
-  strip.style.display = first === undefined ? 'none' : 'block';
-  if (first) strip.textContent = 'The last save is broken' + (first.file ? ' at ' + first.file + ':' + first.line : '') + ': ' + first.message;
+  strip.hidden = faults.length === 0;
+  strip.style.display = faults.length === 0 ? 'none' : 'block';
+  const lines = faults.slice(0, SHOWN).map(({ file, line, message }) => (file ? file + ':' + line + ': ' : '') + message);
+  if (faults.length > SHOWN) lines.push('and ' + (faults.length - SHOWN) + ' more');
+  strip.textContent = ['The last save is broken', ...lines].join('\\n');
 };
 document.documentElement.append(strip);
 new EventSource('${DEV_PATH}/events').addEventListener('status', ({ data }) => show(JSON.parse(data)));
