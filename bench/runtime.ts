@@ -70,6 +70,7 @@ export async function benchRuntime(directory: string): Promise<Row[]> {
   const ports: PlatformPorts = {
     verticalOf: async () => 'rental',
     settingsOf: async () => ({ settings: SETTINGS, platformSecret: [SECRET] }),
+    secretsOf: async () => ({}),
     engine,
     identity: makeIdentityDirectory(),
     vault,

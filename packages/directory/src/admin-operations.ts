@@ -133,6 +133,7 @@ import {
   versionsRegister,
   versionsReject,
 } from './vertical-registry/versions.ts';
+import { secretsList, secretsRemove, secretsRotate, secretsSet } from './vertical-secrets/operations.ts';
 
 export * from './declarations/admin-operation.ts';
 export type { BackupRecord, DirectoryRestored } from './declarations/backups.ts';
@@ -184,6 +185,7 @@ export type {
   VersionVerdict,
   VerticalRecord,
 } from './declarations/vertical-records.ts';
+export type { VerticalSecretRecord } from './declarations/vertical-secrets.ts';
 export type { DeployStep } from './declarations/verticals.ts';
 export type { ServiceRef } from './service-refs/operations.ts';
 export type { ModelUsageRecord } from './usage/make-usage.ts';
@@ -258,6 +260,10 @@ export const adminOperations = {
   'verticals.modules': verticalsModules,
   'verticals.move': verticalsMove,
   'verticals.instances': verticalsInstances,
+  'secrets.list': secretsList,
+  'secrets.set': secretsSet,
+  'secrets.rotate': secretsRotate,
+  'secrets.remove': secretsRemove,
   'listings.get': listingsGet,
   'listings.put': listingsPut,
   'listings.request-publish': publishRequest,

@@ -1,5 +1,5 @@
 /** The options of a host administration, from the platform's wiring. */
-import type { Engine, EngineTools, IncidentSink } from '@freehold/store';
+import type { Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import type { AlertsTest } from './alerts/operations.ts';
 import type { LogAnchor } from './audit/anchor.ts';
 import type { BackupStore } from './backups/backup-store.ts';
@@ -67,6 +67,8 @@ export interface HostAdminOptions {
   readonly destroyTenantKeys?: (tenant: string) => Promise<void>;
   /** Runs deployed versions. Default: none, and deploying is 501. */
   readonly runtime?: VerticalRuntime;
+  /** Seals the secrets of builders. Default: none, and setting one is 503. */
+  readonly sealing?: Keyring;
   /** Observes the outgoing calls of verticals. Default: none, and egress is 501. */
   readonly egress?: EgressObserver;
   /** The store of measurements. Default: none, and the reads of observability are 501. */

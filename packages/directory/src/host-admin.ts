@@ -20,6 +20,7 @@ import type { StaffSignIns } from './staff/sign-in.ts';
 import type { ServiceTokens } from './tokens/service-tokens.ts';
 import type { UsageIntake } from './usage/make-usage.ts';
 import type { RegistryIntake } from './vertical-registry/make-registry.ts';
+import type { VerticalSecrets } from './vertical-secrets/make-secrets.ts';
 
 export interface HostAdmin {
   /** The actor that a bearer token stands for, or null for one that is unknown, expired or revoked. */
@@ -41,6 +42,7 @@ export interface DirectoryHostAdmin
     OperationsLog,
     UsageIntake,
     RegistryIntake,
+    VerticalSecrets,
     PlatformGrants,
     ScopeReads,
     ServiceTokens {

@@ -70,5 +70,6 @@ export { declaredMigrations } from './vertical-registry/built-in.ts';
 export type { RuntimeModule, TakenModules, VerticalRuntime } from './vertical-registry/deploy.ts';
 export type { EgressObserver, ObservedHost } from './vertical-registry/egress.ts';
 export type { RegistryIntake } from './vertical-registry/make-registry.ts';
+export type { VerticalSecrets } from './vertical-secrets/make-secrets.ts';
 export type { Deadline } from './verticals/client.ts';
 export * from './verticals/gateway.ts';

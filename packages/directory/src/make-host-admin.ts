@@ -49,6 +49,7 @@ import { makeServiceTokens } from './tokens/service-tokens.ts';
 import { makeUsage } from './usage/make-usage.ts';
 import { makeDeployEffects } from './vertical-registry/deploy.ts';
 import { makeRegistry } from './vertical-registry/make-registry.ts';
+import { makeVerticalSecrets } from './vertical-secrets/make-secrets.ts';
 import { makeWorld, type World } from './world.ts';
 
 export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
@@ -82,6 +83,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...parts.operationsLog,
     ...parts.usage.intake,
     ...registry.intake,
+    ...parts.secrets.intake,
     ...makePlatformGrants(directory),
     ...parts.scopes.reads,
     ...makeServiceTokens(world),
@@ -154,6 +156,7 @@ function makeParts(world: World, options: HostAdminOptions) {
   return {
     ...{ operationsLog, projections, connections, behind, runEffect, registry, servingVersion, long },
     scopes: makeScopeReads(world),
+    secrets: makeVerticalSecrets({ ...world, runtime: options.runtime, keyring: options.sealing }),
     issues: makeIncidentIntake(world),
     usage: makeUsage({ ...world, marginBasisPoints: options.modelMarginBasisPoints ?? 0 }),
   };
@@ -203,6 +206,7 @@ function performersFor(world: World, parts: Parts, options: HostAdminOptions) {
       makeImports(world),
       parts.scopes.performers,
       registry.performers,
+      parts.secrets.performers,
       parts.usage.performers,
       alertPerformers(options.alertsTest),
       makeObservability({ ...world, telemetry: options.telemetry }),

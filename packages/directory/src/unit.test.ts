@@ -8,7 +8,7 @@ import { directoryUnit, features } from './unit.ts';
 const WIRING = [
   ...['admin-log.verify', 'alerts.test', 'fleet-migrations.get', 'model-usage.list', 'owner-seat.get'],
   ...['bookmarks.list', 'migrations.get', 'scope-version.set', 'scopes.export', 'verticals.egress'],
-  ...['verticals.modules'],
+  ...['verticals.modules', 'secrets.set', 'secrets.rotate'],
   ...['connections.create', 'connections.rotate', 'connections.verify'],
   ...['cause.get', 'dead-letters.list', 'denials.list', 'denials.summary', 'effects.get', 'facets.get'],
   ...['health.get', 'history.get', 'invocation.get', 'query.run', 'tables.list', 'tables.read'],

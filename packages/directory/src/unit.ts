@@ -59,6 +59,7 @@ import { tokensFeature } from './tokens/operations.ts';
 import { tokensMigration } from './tokens/store.ts';
 import { usageFeature } from './usage/operations.ts';
 import { verticalRegistryFeature } from './vertical-registry/feature.ts';
+import { verticalSecretsFeature } from './vertical-secrets/feature.ts';
 
 /**
  * An empty database gets the tables of the features in this order, so that a feature may refer to tables of those before it.
@@ -95,6 +96,7 @@ export const features = [
   projectionsFeature,
   reapFeature,
   directoryRestoreFeature,
+  verticalSecretsFeature,
 ] as const;
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(features);

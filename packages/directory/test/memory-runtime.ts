@@ -10,6 +10,8 @@ export interface MemoryRuntime extends VerticalRuntime {
   readonly serving: ReadonlyMap<string, string>;
   /** Scope → the archive script that it was moved to. */
   readonly moved: ReadonlyMap<string, string>;
+  /** The verticals whose settings changed, oldest first. */
+  readonly resettled: readonly string[];
   /** A hook before a file is taken, or before a version serves, or a scope is moved: it can wait, or throw. */
   before: (what: string) => Promise<void>;
 }
@@ -18,10 +20,16 @@ export function makeMemoryRuntime(): MemoryRuntime {
   const uploaded = new Map<string, readonly RuntimeModule[]>();
   const serving = new Map<string, string>();
   const moved = new Map<string, string>();
+  const resettled: string[] = [];
   const runtime: MemoryRuntime = {
     uploaded,
     serving,
     moved,
+    resettled,
+    settingsChanged: async (vertical) => {
+      await runtime.before(`settings ${vertical}`);
+      resettled.push(vertical);
+    },
     move: async ({ scope, script }) => {
       try {
         await runtime.before(`move ${scope} ${script}`);

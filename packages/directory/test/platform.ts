@@ -84,6 +84,7 @@ export async function openPlatform(
       | 'destroyTenantKeys'
       | 'hostnames'
       | 'runtime'
+      | 'sealing'
       | 'egress'
       | 'telemetry'
       | 'versionOf'

@@ -101,6 +101,7 @@ export function makeRuntimeDouble(): RuntimeDouble {
     fault: null,
     move: async () => ({ failure: null }),
     modules: async () => [],
+    settingsChanged: async (vertical) => void runtime.asked.push(`settings ${vertical}`),
     upload: async ({ script, modules }) => {
       runtime.asked.push(`upload ${script}: ${modules.map(({ name }) => name).join(', ')}`);
       if (runtime.fault?.of === 'upload') throw runtime.fault.error;

@@ -255,6 +255,11 @@ export class WorkerdRuntime {
     await this.#order(vertical, 'POST', `/restart?scope=${encodeURIComponent(scope)}`);
   }
 
+  /** Lets the instances that run start again with the present settings, before their next request. One that rests reads them at its start. */
+  async settingsChanged(vertical: string): Promise<void> {
+    if (this.#processes.get(vertical)?.isUp) await this.#order(vertical, 'POST', '/settings-changed');
+  }
+
   /** Removes what the runtime itself keeps about a scope, its database included. */
   async remove(vertical: string, scope: string): Promise<void> {
     await this.#order(vertical, 'POST', `/remove?scope=${encodeURIComponent(scope)}`);

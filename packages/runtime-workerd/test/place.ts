@@ -38,6 +38,8 @@ export interface PlaceOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Waited for before the settings of an instance are told. */
   readonly beforeSettings?: () => Promise<void>;
+  /** The builder's secrets. Default: none. */
+  readonly secrets?: () => Readonly<Record<string, string>>;
   /** Hosts that may be called, and no others. Default: all public ones. */
   readonly declaredOnly?: readonly string[];
 }
@@ -49,6 +51,7 @@ export function openPlace({
   vertical,
   fetch = globalThis.fetch,
   beforeSettings,
+  secrets = () => ({}),
   declaredOnly,
 }: PlaceOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-runtime-'));
@@ -75,6 +78,7 @@ export function openPlace({
           await beforeSettings?.();
           return { settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] };
         },
+        secretsOf: async () => secrets(),
         engine,
         identity: makeIdentityDirectory(),
         vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),

@@ -51,6 +51,7 @@ beforeAll(async () => {
     ports: {
       verticalOf: async ({ tenant, scope }) => (scope === SCOPE && tenant === TENANT ? 'rental' : null),
       settingsOf: async () => ({ settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] }),
+      secretsOf: async () => ({}),
       engine,
       identity: makeIdentityDirectory(),
       vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),

@@ -10,6 +10,7 @@ const HOUR_MS = 3_600_000;
 
 let place: Place;
 let settingsMs = 0;
+let secrets: Record<string, string> = {};
 
 /** @param open the body of the function that opens the scope's database. */
 const deploy = (version: string, isMigrating: boolean, open = 'return super.open();'): Promise<string> => {
@@ -29,6 +30,12 @@ const deploy = (version: string, isMigrating: boolean, open = 'return super.open
       async fetch(request) {
         const { pathname, searchParams } = new URL(request.url);
         if (pathname === '/version') return new Response('${version}');
+        if (pathname === '/secret') {
+          const { PAYMENT_KEY = 'none' } = this.ctx.props.settings;
+          await new Promise((resolve) => setTimeout(resolve, Number(searchParams.get('ms'))));
+          return new Response(PAYMENT_KEY);
+        }
+        if (pathname === '/provider') return new Response(this.ctx.props.settings.AUTH_PROVIDER);
         if (pathname !== '/due') return super.fetch(request);
         dueAtMs = Date.now() + Number(searchParams.get('ms'));
         await this.ctx.props.platform.wake();
@@ -47,6 +54,7 @@ const deploy = (version: string, isMigrating: boolean, open = 'return super.open
 beforeAll(async () => {
   place = openPlace({
     vertical: 'notes',
+    secrets: () => secrets,
     beforeSettings: () => new Promise((resolve) => setTimeout(resolve, settingsMs)),
   });
   await place.runtime.serve({ vertical: 'notes', archiveScript: await deploy('1.0.0', false) });
@@ -114,3 +122,28 @@ test.each([
   },
   30_000,
 );
+
+test('a changed secret is that of the next request; one that is running goes on with the former', async () => {
+  const secret = async (ms = 0) => (await place.visit(`/secret?ms=${ms}`, ACME)).text();
+  const set = async (value: string): Promise<void> => {
+    secrets = { PAYMENT_KEY: value };
+    await place.runtime.settingsChanged('notes');
+  };
+  expect(await secret()).toBe('none');
+  await set('first');
+  expect(await secret()).toBe('first');
+  const running = secret(300);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await set('second');
+  expect([await secret(), await secret(), await running]).toEqual(['second', 'second', 'first']);
+});
+
+test('a change starts no process that rests, and its next start reads the secret', async () => {
+  await place.runtime.end('notes');
+  secrets = { PAYMENT_KEY: 'third', AUTH_PROVIDER: 'of the builder' };
+  await place.runtime.settingsChanged('notes');
+  expect(place.runtime.processes()).toEqual([]);
+  expect(await (await place.visit('/secret', ACME)).text()).toBe('third');
+  // A setting of the platform wins.
+  expect(await (await place.visit('/provider', ACME)).text()).toBe('directory');
+});

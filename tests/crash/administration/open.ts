@@ -113,6 +113,7 @@ export async function openInPlace(
       fetch: () => Promise.reject(new TypeError('these tests have no network')),
     },
     runtime: makeFileRuntime(join(place, PLACE.runtime)),
+    sealing: makeKeyring(['k'.repeat(43)]),
     connections: connectionsOf(providers),
     permissionsOf: () => [],
     ...world,
@@ -230,6 +231,7 @@ function makeFileRuntime(directory: string): VerticalRuntime {
   return {
     move: async () => ({ failure: null }),
     modules: async () => [],
+    settingsChanged: async (vertical) => write(`settings-${vertical}`, vertical),
     upload: async ({ script }) => write(`uploaded-${script}`, script),
     serve: async ({ vertical, version }) => write(`serving-${vertical}-${version}`, version),
   };

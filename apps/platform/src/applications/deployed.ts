@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { makeIdentityDirectory } from '@freehold/auth';
 import { verticalSecret } from '@freehold/contracts/http';
-import type { BoundVertical, RegistryIntake } from '@freehold/directory';
+import type { BoundVertical, RegistryIntake, VerticalSecrets } from '@freehold/directory';
 import { unitsIn } from '@freehold/engine-node';
 import {
   bundleUnit,
@@ -33,7 +33,7 @@ export interface DeployedOptions {
   /** The variables about language models, by name: a deployed vertical learns the names of the keys alone. */
   readonly models: Readonly<Record<string, string>>;
   readonly issuerFetch: Fetch;
-  readonly directory: () => Pick<RegistryIntake, 'verticalOfScope'>;
+  readonly directory: () => Pick<RegistryIntake, 'verticalOfScope'> & Pick<VerticalSecrets, 'secretsOf'>;
   /** The verticals that may call the hosts alone that they declare; `all` for every one. */
   readonly declaredOnly: readonly string[];
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
@@ -77,6 +77,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
           options.platformSecrets.map((secret) => verticalSecret(secret, vertical)),
         ),
       }),
+      secretsOf: (vertical) => options.directory().secretsOf(vertical),
       engine,
       identity: makeIdentityDirectory({ sealing: keyring }),
       vault,

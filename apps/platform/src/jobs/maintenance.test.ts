@@ -12,9 +12,11 @@ const vaultUnit = makeVaultUnit(makeKeyring([]));
 function open({
   sweep = async (_key: string): Promise<void> => undefined,
   left = [0],
+  secretsLeft = 0,
 }: {
   sweep?: (key: string) => Promise<void>;
   left?: number[];
+  secretsLeft?: number;
 } = {}) {
   const swept: string[] = [];
   const incidents: { key: string; method: string }[] = [];
@@ -44,6 +46,7 @@ function open({
       }),
     },
     vaultUnit,
+    secrets: { resealSecrets: async () => ({ left: secretsLeft }) },
     keyring: { isStale: () => true, seal: () => 'sealed anew' },
     blobArchive: {
       reconcile: async (ids: AsyncIterable<string>) => {
@@ -105,7 +108,7 @@ test('a failing unit is an incident, and the others are maintained; an absent un
       if (key === 'b') throw new PlatformError('not_found', 'There is no such identity.');
     },
   });
-  expect(await run()).toEqual({ steps: 12, failed: 1 });
+  expect(await run()).toEqual({ steps: 13, failed: 1 });
   expect(swept).toHaveLength(6);
   expect(incidents).toEqual([{ key: 'a', method: 'sweepHistory' }]);
   expect(failures).toMatchObject([
@@ -126,6 +129,9 @@ test('a rotation ends when everything is sealed under the new key, and not befor
   const partly = open({ left: [50, 50, 0] });
   await partly.run();
   expect(partly.proofs).toEqual([]);
+  const withSecret = open({ secretsLeft: 1 });
+  await withSecret.run();
+  expect(withSecret.proofs).toEqual([]);
 });
 
 test('a platform that stops does not wait for maintenance', async () => {

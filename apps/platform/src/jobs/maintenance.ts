@@ -3,7 +3,7 @@
  * reconciles the archive of attachments. A scope maintains its own tables and attachments itself.
  */
 import { PlatformError } from '@freehold/contracts';
-import { DIRECTORY_KEY, directoryUnit } from '@freehold/directory';
+import { DIRECTORY_KEY, directoryUnit, type VerticalSecrets } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
 import type { VaultUnit } from '@freehold/kernel';
 import type { IncidentSink, Keyring } from '@freehold/store';
@@ -18,6 +18,8 @@ export interface MaintenanceOptions {
   readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;
   readonly vaultUnit: VaultUnit;
   readonly keyring: Keyring;
+  /** The secrets of builders. */
+  readonly secrets: Pick<VerticalSecrets, 'resealSecrets'>;
   /** Null without an archive. */
   readonly blobArchive: Pick<BlobArchive, 'reconcile'> | null;
   /** By slug. */
@@ -37,7 +39,8 @@ const RESEAL_BATCH = 200;
 
 /** Maintains everything once, one unit after the other. A failed step is an incident, and the others go on. */
 export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): Promise<TidyTotals> {
-  const { engine, vaultUnit, keyring, blobArchive, verticals, fleet, onIncident, onFailure } = options;
+  const { engine, vaultUnit, keyring, secrets, blobArchive, verticals, fleet, onIncident, onFailure } =
+    options;
   const totals = { steps: 0, failed: 0 };
   const attempt = async (key: string, method: string, work: () => Promise<unknown>): Promise<void> => {
     if (signal.aborted) return;
@@ -64,6 +67,7 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
       throw error;
     }
   };
+  await attempt(DIRECTORY_KEY, 'resealVerticalSecrets', () => reseal(() => secrets.resealSecrets()));
   const identities = new Set([...verticals.values()].map(({ units }) => units.identity));
   for await (const tenant of fleet.tenants()) {
     for (const identity of identities) {

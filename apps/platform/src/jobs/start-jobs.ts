@@ -105,7 +105,8 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
       storageMeter,
       backupPolicy: options.backupPolicy,
       alerts: options.alerts,
-      tidyUp: (signal) => tidyUp({ ...storage, verticals, fleet, onIncident, onFailure }, signal),
+      tidyUp: (signal) =>
+        tidyUp({ ...storage, secrets: hostAdmin, verticals, fleet, onIncident, onFailure }, signal),
       onFailure,
     }),
     onError: (error, job) => onIncident(error, { kind: 'platform', key: 'sweep', method: job }),

@@ -111,6 +111,7 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     },
     backups: openBackups(settings),
     runtime: deployed.runtime,
+    sealing: storage.keyring,
     ...(telemetry === null ? {} : { telemetry, egress: telemetry }),
     destroyTenantKeys: makeTenantErasure({
       engine: storage.engine,

@@ -20,7 +20,7 @@ export interface Field {
 }
 
 /** Secrets come from a file or standard input: other programs of the machine can read a command line. */
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiKey']);
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiKey', 'secret']);
 
 /** Long text that is often kept in a file; no such text begins with `@`, or is `-`. */
 const FILED_TEXT: ReadonlySet<string> = new Set(['sql']);

@@ -39,6 +39,9 @@ const WITHOUT_PLAN: Partial<Readonly<Record<AdminOperationName, string>>> = {
     'nothing changes until the link is accepted; until then owner-recovery.end ends it',
   'owner-recovery.mint': 'one link takes the place of another, and another can be made',
   'scopes.configure': 'touches the keys that it names, and never shows their values',
+  'secrets.set': undoneBy('secrets.set'),
+  'secrets.rotate': undoneBy('secrets.set'),
+  'secrets.remove': undoneBy('secrets.set'),
   'connections.rotate':
     'one credential, once the provider has taken the next; which is loaded, connections.credential says',
   'hostnames.verify': 'what it would find is known by looking, and looking is all it does',

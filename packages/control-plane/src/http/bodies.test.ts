@@ -43,6 +43,7 @@ async function openApp({ runs = true } = {}) {
     serve: async () => undefined,
     move: async () => ({ failure: null }),
     modules: async () => [],
+    settingsChanged: async () => undefined,
   };
   const platform = await openRealPlatform(runs ? { runtime } : {});
   const call = (path: string, init: RequestInit = {}, token = platform.secret) =>

@@ -83,6 +83,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   connection: 'The connection’s id',
   identity: 'The id of the tenant’s identity',
   key: 'The key',
+  name: 'The name of the secret',
   member: 'The id of the member of the roster',
   operation: 'The id of the long work',
   token: 'The token’s id, which is no secret',

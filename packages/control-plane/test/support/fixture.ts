@@ -5,6 +5,7 @@
 import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { makeKeyring } from '@freehold/store';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { makeHostnameWorld } from '../../../directory/test/hostname-probes.ts';
@@ -25,6 +26,8 @@ import { strictInput } from '../../src/declared/operations.ts';
 import { valuesOf } from './from-schema.ts';
 import { partsOf, requestOf } from './requests.ts';
 
+/** The secret of each tenant's vertical. */
+const SECRET_NAME = 'PAYMENT_KEY';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The values of a field of this name in a fixture. */
@@ -83,6 +86,7 @@ export async function openFixture(onEnd?: (close: () => Promise<void>) => void):
   const options = {
     backups,
     runtime: makeRuntimeDouble(),
+    sealing: makeKeyring(['k'.repeat(43)]),
     egress: quietEgress,
     telemetry: chattyTelemetry,
     alertsTest: async () => [{ channel: 'mail', sent: true, detail: null }],
@@ -270,6 +274,10 @@ async function buildTenant(
   await platform.call('entitlements.put', { params: { tenant, key: 'seats' }, body: { quota: 5 } });
   const backup = await platform.finish(platform.call('scope-backups.create', { params: at, body: {} }));
   const app = await openApp(platform, tenant, `${slug}-app`);
+  await platform.call('secrets.set', {
+    params: { slug: app.slug, name: SECRET_NAME },
+    body: { secret: 'prepared' },
+  });
   const names = {
     ...at,
     ownerTenant: tenant,
@@ -300,6 +308,7 @@ async function buildTenant(
     subject: 'rdr_ada',
     vertical: 'fieldwork',
     provider: 'ledger',
+    name: SECRET_NAME,
   };
   const builders = {
     'a push token': bearer(push.secret),
@@ -317,6 +326,7 @@ const SHARED: ReadonlySet<string> = new Set([
   'vertical',
   'provider',
   'subject',
+  'name',
 ]);
 
 function nothingLike(names: Names): Names {
@@ -336,7 +346,7 @@ export function namesThing(
   place: 'params' | 'query' | 'body',
   field: string,
 ): boolean {
-  if (nameOf(operation, field) in { channel: 0, table: 0, vertical: 0, provider: 0, subject: 0 })
+  if (nameOf(operation, field) in { channel: 0, table: 0, vertical: 0, provider: 0, subject: 0, name: 0 })
     return false;
   if (place === 'params') return true;
   // Where a builder sees what is its own whatever it says.

@@ -1,4 +1,6 @@
 /** The access matrix: every declared operation × every kind of actor × own, other and no tenant. */
+
+import { makeKeyring } from '@freehold/store';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runs } from '../../../testkit/src/index.ts';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
@@ -54,6 +56,7 @@ async function openFixture(
   const options = {
     backups,
     runtime: makeRuntimeDouble(),
+    sealing: makeKeyring(['k'.repeat(43)]),
     egress: quietEgress,
     telemetry: chattyTelemetry,
     alertsTest: async () => [{ channel: 'mail', sent: true, detail: null }],
@@ -104,6 +107,10 @@ async function openFixture(
     const member = await staffMember(platform, { login: slug, role: 'operator' });
     const { id: ofStaff } = await staffToken(platform, member.id);
     const app = await openApp(platform, tenant.id, `${slug}-app`);
+    await platform.call('secrets.set', {
+      params: { slug: app.slug, name: 'PAYMENT_KEY' },
+      body: { secret: 'prepared' },
+    });
     const { backup, operation } = await longWorkFor(name, platform, backups, at);
     return {
       app,
@@ -286,6 +293,10 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
   'verticals.egress': onApp,
   'verticals.modules': onApp,
   'verticals.move': (fixture) => ({ ...onApp(fixture), body: {} }),
+  'secrets.list': onApp,
+  'secrets.set': (fixture) => ({ ...onSecret(fixture), body: { secret: 'first' } }),
+  'secrets.rotate': (fixture) => ({ ...onSecret(fixture), body: { secret: 'second' } }),
+  'secrets.remove': onSecret,
   'email-sender.get': onApp,
   'email-sender.put': (fixture) => ({ ...onApp(fixture), body: { note: 'newsletters' } }),
   'email-sender.delete': onApp,
@@ -363,6 +374,10 @@ function inScope({ tenant, scope }: Pick<Fixture, 'tenant' | 'scope'>) {
 
 function onApp({ app }: Fixture) {
   return { params: { slug: app.slug } };
+}
+
+function onSecret({ app }: Fixture) {
+  return { params: { slug: app.slug, name: 'PAYMENT_KEY' } };
 }
 
 function onVersion({ app }: Fixture) {
@@ -511,6 +526,10 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'verticals.egress': 'none',
   'verticals.modules': 'own-tenant',
   'verticals.move': 'own-tenant',
+  'secrets.list': 'own-tenant',
+  'secrets.set': 'own-tenant',
+  'secrets.rotate': 'own-tenant',
+  'secrets.remove': 'own-tenant',
   'email-sender.get': 'none',
   'email-sender.put': 'none',
   'email-sender.delete': 'none',

@@ -80,7 +80,7 @@ export const versionParts = {
 export const bundleDigest = sha256.describe('SHA-256 of what is deployed');
 
 /** An actor, as it was named when it acted. */
-const requester = z.object({ kind: z.string(), id: z.string(), name: z.string() });
+export const requester = z.object({ kind: z.string(), id: z.string(), name: z.string() });
 
 /** The commit that a builder deployed from, as the builder says. The platform does not look it up. */
 export const versionSource = z

@@ -296,7 +296,8 @@ test('the least kind of each operation, listed again by hand: the declarations m
     ...['observability.tenant-lines', 'observability.tenant-logs', 'observability.tenant-metrics'],
     ...['observability.tenant-metrics-series'],
     ...['operations.get', 'operations.list', 'push-tokens.list', 'push-tokens.revoke', 'push-tokens.rotate'],
-    ...['scope-version.get', 'scope-version.set', 'scopes.get', 'scopes.list', 'tenants.get', 'tenants.list'],
+    ...['scope-version.get', 'scope-version.set', 'scopes.get', 'scopes.list'],
+    ...['secrets.list', 'secrets.remove', 'secrets.rotate', 'secrets.set', 'tenants.get', 'tenants.list'],
     ...[
       'vertical-versions.admit',
       'vertical-versions.get',

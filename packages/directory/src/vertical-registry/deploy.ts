@@ -302,6 +302,8 @@ export interface VerticalRuntime {
     readonly scope: string;
     readonly script: string;
   }): Promise<{ readonly failure: Failure | null }>;
+  /** Lets the instances of a vertical that run start again with its present settings, before their next request. */
+  settingsChanged(vertical: string): Promise<void>;
   /** Makes an uploaded version the one that the serving script runs. */
   serve(choice: {
     readonly vertical: string;
@@ -436,7 +438,7 @@ function undecided(cause: unknown): PlatformError {
 }
 
 /** @throws PlatformError `unsupported` (501), reason `no_runtime`. */
-function requireRuntime(runtime: VerticalRuntime | undefined): VerticalRuntime {
+export function requireRuntime(runtime: VerticalRuntime | undefined): VerticalRuntime {
   if (runtime) return runtime;
   throw new PlatformError(
     'unsupported',

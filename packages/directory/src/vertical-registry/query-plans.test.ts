@@ -5,6 +5,7 @@ import type { Statement } from '../lib/pages.ts';
 import { PLATFORM_GRANT } from '../platform-grants/store.ts';
 import { serviceRefsPage } from '../service-refs/operations.ts';
 import { directoryUnit } from '../unit.ts';
+import { secretsPage } from '../vertical-secrets/store.ts';
 import { instancesPage } from './operations.ts';
 import { USED_BY_OTHERS } from './reviews.ts';
 import { OTHERS_BOUND } from './scope-version.ts';
@@ -32,6 +33,7 @@ test.each<[string, Statement]>([
   ['both', verticalsPage({ ...page, visibleTo: 'tnt_1', ownerTenant: 'tnt_2' })],
   ['versions', versionsPage({ ...page, vertical: 'app' })],
   ['versions in one state', versionsPage({ ...page, vertical: 'app', status: 'pending' })],
+  ['secrets', secretsPage({ ...page, vertical: 'app' })],
   ['instances', instancesPage({ ...page, vertical: 'app' })],
   ["instances of a builder's", instancesPage({ ...page, vertical: 'app', tenant: 'tnt_1' })],
 ])('%s: a search, no scan, no sort', (_, statement) => {

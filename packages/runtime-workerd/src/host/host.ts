@@ -8,6 +8,7 @@ import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
 import { loadedFrom } from './bundles.ts';
 import type { HostEnv } from './env.ts';
 import type { Moved, MoveOrder } from './orders.ts';
+import { noteSettingsChange } from './settings-changes.ts';
 
 export { Egress } from './egress.ts';
 export { Platform } from './platform.ts';
@@ -29,6 +30,9 @@ export class Control extends WorkerEntrypoint<HostEnv> {
         return Response.json({ digest: await supervisor().running() });
       case 'POST /move':
         return Response.json((await supervisor().move((await request.json()) as MoveOrder)) satisfies Moved);
+      case 'POST /settings-changed':
+        noteSettingsChange();
+        return Response.json({});
       case 'POST /restart':
         await supervisor().restart();
         return Response.json({});

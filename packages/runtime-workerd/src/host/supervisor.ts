@@ -14,6 +14,7 @@ import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
 import { rememberInstance } from './instances.ts';
 import type { Moved, MoveOrder } from './orders.ts';
+import { settingsChanges } from './settings-changes.ts';
 
 /** The object that the bundle's class makes. */
 interface InstanceStub {
@@ -55,6 +56,8 @@ export class Supervisor extends DurableObject<HostEnv> {
   #again = false;
   /** The number of ends of the instance. */
   #stops = 0;
+  /** The number of changes of the settings before the instance asked for them. */
+  #settledAt = 0;
 
   constructor(ctx: DurableObjectState, env: HostEnv) {
     super(ctx, env);
@@ -68,6 +71,7 @@ export class Supervisor extends DurableObject<HostEnv> {
 
   override async fetch(request: Request): Promise<Response> {
     try {
+      if (this.#isOutdated()) await this.#renew();
       if (this.#moving !== null) await this.#waitForMove();
       // From here on a move waits for this request, its start included.
       this.#inFlight++;
@@ -172,6 +176,19 @@ export class Supervisor extends DurableObject<HostEnv> {
     }
   }
 
+  #isOutdated(): boolean {
+    return this.#started !== null && this.#settledAt !== settingsChanges();
+  }
+
+  /** Ends an instance that started with former settings, after the requests that are running. */
+  #renew(): Promise<void> {
+    return this.#holding(async () => {
+      if (!this.#isOutdated()) return;
+      await this.#drained();
+      this.#stop('its settings changed');
+    });
+  }
+
   /** Ends the instance, which starts again with its present settings at the next request. */
   restart(): void {
     this.#stop('it starts again');
@@ -229,6 +246,7 @@ export class Supervisor extends DurableObject<HostEnv> {
   ): Promise<Started> {
     const stops = this.#stops;
     rememberInstance(this.ctx.id.toString(), instance);
+    this.#settledAt = settingsChanges();
     const delivered = await this.#settings(instance);
     // Another bundle may run by now: this one would take its place.
     if (stops !== this.#stops) throw beingMoved();
@@ -319,6 +337,7 @@ export class Supervisor extends DurableObject<HostEnv> {
   }
 
   async #round(): Promise<number | null> {
+    if (this.#isOutdated()) await this.#renew();
     while (this.#moving !== null) await this.#moving;
     const tenant = this.ctx.storage.kv.get<string>(TENANT);
     if (tenant === undefined) return null;

@@ -12,7 +12,7 @@ export interface InstanceRef {
 
 /** The settings of a vertical's instances. */
 export interface VerticalSettings {
-  /** Strings that every instance is bound to, and the builder's own secrets. None that belongs to the operator alone. */
+  /** Strings that every instance is bound to. None that belongs to the operator alone. */
   readonly settings: Readonly<Record<string, string>>;
   /** The secret of `/internal/*`, derived for this vertical; the first is used, all are taken. */
   readonly platformSecret: readonly string[];
@@ -28,6 +28,8 @@ export interface PlatformPorts {
   /** The vertical of a tenant's scope; null for one that is not there, or is another tenant's. */
   readonly verticalOf: (ref: InstanceRef) => Promise<string | null>;
   readonly settingsOf: (vertical: string) => Promise<VerticalSettings>;
+  /** The builder's own secrets, by name. A setting of the platform wins over one of its name. */
+  readonly secretsOf: (vertical: string) => Promise<Readonly<Record<string, string>>>;
   readonly engine: Pick<Engine, 'unit'>;
   readonly identity: IdentityDirectoryUnit;
   readonly vault: Vault;

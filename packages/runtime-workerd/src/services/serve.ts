@@ -59,9 +59,12 @@ const blobLimits = z.object({
 /** The calls of an instance. The owner of the scope was checked. */
 const ROUTES: Readonly<Record<string, Route>> = {
   'GET /settings': async ({ response }, { vertical, ports }) => {
-    const { settings, platformSecret } = await ports.settingsOf(vertical);
+    const [{ settings, platformSecret }, secrets] = await Promise.all([
+      ports.settingsOf(vertical),
+      ports.secretsOf(vertical),
+    ]);
     sendJson(response, 200, {
-      settings,
+      settings: { ...secrets, ...settings },
       platformSecret,
       has: { blobs: ports.blobs !== null, mail: ports.mailer !== null },
     });

@@ -124,6 +124,32 @@ export const registryDeeds = {
       effect: [row(CARRIED_OUT, THIS_REQUEST, THIS_REQUEST)],
     };
   }),
+  'secrets.set': app(async (_bench, { slug, owner: builder }) => ({
+    params: { slug, name: 'PAYMENT_KEY' },
+    body: { secret: 'first' },
+    builder,
+    // The processes of verticals end with the platform: the next one reads the secret at its start.
+    effect: [row('vertical_secrets WHERE vertical = ?', slug)],
+  })),
+  'secrets.rotate': app(async (bench, { slug, owner: builder }) => {
+    const params = { slug, name: 'PAYMENT_KEY' };
+    const { etag } = await bench.value<{ etag: string }>('secrets.set', {
+      params,
+      body: { secret: 'first' },
+      builder,
+    });
+    return {
+      params,
+      body: { secret: 'second' },
+      builder,
+      effect: [row('vertical_secrets WHERE vertical = ? AND revision > ?', slug, Number(etag))],
+    };
+  }),
+  'secrets.remove': app(async (bench, { slug, owner: builder }) => {
+    const params = { slug, name: 'PAYMENT_KEY' };
+    await bench.value('secrets.set', { params, body: { secret: 'first' }, builder });
+    return { params, builder, effect: [noRow('vertical_secrets WHERE vertical = ?', slug)] };
+  }),
   'listings.put': app(async (_bench, { slug }) => ({
     params: { slug },
     body: { tier: 'private', title: 'Described' },
