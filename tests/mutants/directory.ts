@@ -792,4 +792,22 @@ export const DIRECTORY: readonly Mutant[] = [
       'may be one of another scope of the tenant',
     ),
   },
+  {
+    id: 'dir-secret-opens-under-another-name',
+    requirement: null,
+    claim: 'The sealed secret of a builder opens under another name.',
+    file: `${src}/vertical-secrets/make-secrets.ts`,
+    find: 'return `vertical-secret:${vertical}:${name}`;',
+    replace: 'return `vertical-secret:${vertical}:${name.length > 0}`;',
+    killer: inNode(`${src}/vertical-secrets/secrets.test.ts`, 'moved to another name or vertical'),
+  },
+  {
+    id: 'dir-secrets-outlive-their-tenant',
+    requirement: null,
+    claim: 'The secrets of the applications of an erased tenant stay.',
+    file: `${src}/reap/host-admin-tenants.ts`,
+    find: 'await eraseSecrets(deps, reap, tenant, run);',
+    replace: '',
+    killer: inNode(`${src}/reap/tenants.test.ts`, 'everything of the tenant goes'),
+  },
 ];

@@ -142,6 +142,8 @@ function makeParts(world: World, options: HostAdminOptions) {
       'scopes.reap': makeReapScopeEffect(disconnect),
       'tenants.reap': makeReapEffect({
         disconnect,
+        runtime: options.runtime,
+        incident: world.incident,
         newId: world.newId,
         destroyTenantKeys: options.destroyTenantKeys ?? (async () => undefined),
       }),

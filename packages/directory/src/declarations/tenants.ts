@@ -27,6 +27,7 @@ export const tenantErasure = z.object({
   builders: count.describe('People on the roster who are its builders'),
   identities: count,
   entitlements: count,
+  secrets: count.describe('Of the applications that it owns'),
   backups: count.describe('Older backups. They stay when backup is asked for'),
 });
 

@@ -41,6 +41,7 @@ function reaping() {
     directory: {
       connectionsLeaving: async () => left,
       connectionsToErase: async () => left,
+      secretsErased: async () => [],
       connectionErased: async () => {
         left = [];
       },
@@ -66,7 +67,10 @@ test('the reap of a scope disconnects as the platform itself', async () => {
 
 test('the reap of a tenant disconnects as the platform itself', async () => {
   const { calls, disconnect, run, deps } = reaping();
-  const reap = { disconnect, destroyTenantKeys: async () => undefined, newId: (prefix: string) => prefix };
+  const reap = {
+    ...{ disconnect, runtime: undefined, incident: () => () => undefined },
+    ...{ destroyTenantKeys: async () => undefined, newId: (prefix: string) => prefix },
+  };
   await makeReapEffect(reap).run(deps, { tenant: 'tnt_1', backup: false } as never, run);
   expect(calls).toMatchObject([OWN_WORK]);
 });

@@ -21,6 +21,7 @@ export const ERASED: Readonly<Record<keyof TenantErasure, string>> = {
   builders: 'staff WHERE tenant = ?',
   identities: 'tenant_identities WHERE tenant = ?',
   entitlements: 'entitlements WHERE tenant = ?',
+  secrets: 'vertical_secrets WHERE vertical IN (SELECT slug FROM verticals WHERE owner_tenant = ?)',
   // Includes the backups of scopes that were reaped, or lost by a restore of the directory.
   backups: 'backups WHERE tenant = ?',
 };
@@ -80,12 +81,19 @@ export function eraseConnection(db: SqlDatabase, connection: string): void {
   db.run('DELETE FROM connections WHERE id = ?', connection);
 }
 
+/** Erases the secrets of the verticals that a tenant owns. Returns these verticals. */
+export function eraseSecrets(db: SqlDatabase, tenant: string): string[] {
+  const erased = db.all<{ vertical: string }>(`DELETE FROM ${ERASED.secrets} RETURNING vertical`, tenant);
+  return [...new Set(erased.map(({ vertical }) => vertical))];
+}
+
 /** Erases a reaped tenant again after a restored directory brought its rows back. */
 export function eraseAgain(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
   for (const { id } of db.all<{ id: string }>('SELECT id FROM connections WHERE tenant = ?', tenant))
     eraseConnection(db, id);
   for (const { id } of db.all<{ id: string }>('SELECT id FROM scopes WHERE tenant = ?', tenant))
     eraseScope(db, { scope: id, revision, nowMs });
+  eraseSecrets(db, tenant);
   eraseRest(db, { tenant, revision, nowMs });
 }
 
@@ -95,7 +103,7 @@ interface Erasing {
   readonly nowMs: number;
 }
 
-/** Erases the rest beside scopes and connections. */
+/** Erases the rest beside scopes, connections and secrets. */
 export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
   for (const table of [
     'hostnames',

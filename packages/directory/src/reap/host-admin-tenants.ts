@@ -13,6 +13,7 @@ import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
+import type { VerticalRuntime } from '../vertical-registry/deploy.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import { deleteInVertical } from './host-admin-scopes.ts';
@@ -32,6 +33,10 @@ export interface ReapMeans {
   readonly disconnect: Effect | undefined;
   /** Destroys the keys of a tenant. Called once all its scopes are gone, and again after a crash. */
   readonly destroyTenantKeys: (tenant: string) => Promise<void>;
+  /** The processes of deployed verticals, which have the secrets of theirs. */
+  readonly runtime: Pick<VerticalRuntime, 'settingsChanged'> | undefined;
+  /** Reports an unexpected error of the named method. */
+  readonly incident: (method: string) => (error: unknown) => void;
   readonly newId: (prefix: string) => string;
 }
 
@@ -53,6 +58,7 @@ export function makeReapEffect(reap: ReapMeans): LongEffect<ReapWork, ReapFacts,
       await run.commit();
       await eraseConnections(deps, reap, tenant, run);
       await eraseScopes(deps, { tenant, backup }, run);
+      await eraseSecrets(deps, reap, tenant, run);
       if (!backup) await eraseBackups(deps, { tenant });
       await run.step('keys', () => reap.destroyTenantKeys(tenant));
       return { backups };
@@ -98,6 +104,17 @@ async function eraseConnections(
       await directory.connectionErased({ connection: connection.connection });
     }
   }
+}
+
+/** Erases the secrets of the tenant's applications. An instance that could not be told has them until its process ends. */
+async function eraseSecrets(
+  { directory }: ReapDeps,
+  { runtime, incident }: ReapMeans,
+  tenant: string,
+  run: LongRun,
+): Promise<void> {
+  for (const vertical of await directory.secretsErased({ run: run.id, tenant }))
+    await runtime?.settingsChanged(vertical).catch(incident('settingsChanged'));
 }
 
 /** Erases the scopes. A failure does not stop the others; the work then fails with the first of them. */

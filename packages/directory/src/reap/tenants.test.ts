@@ -1,7 +1,9 @@
 /** The end of a tenant: what goes, what stays, and what happens when it is cut short (requirement C-03). */
+import { makeKeyring } from '@freehold/store';
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
+import { makeMemoryRuntime } from '../../test/memory-runtime.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { sessionOf, staffMember } from '../../test/staff.ts';
 import type {
@@ -21,9 +23,12 @@ const SLUGS = ['main', 'second'];
 async function openFixture() {
   const destroyed: string[] = [];
   const store = makeMemoryBackups();
+  const runtime = makeMemoryRuntime();
   const platform = await openPlatform({
     connections: makeKeyProvider().options,
     backups: store,
+    runtime,
+    sealing: makeKeyring(['k'.repeat(43)]),
     destroyTenantKeys: async (tenant) => void destroyed.push(tenant),
   });
   const fixture = async (slug: string) => {
@@ -50,12 +55,18 @@ async function openFixture() {
     });
     await platform.call('entitlements.put', { params: { ...params, key: 'seats' }, body: { quota: 5 } });
     await platform.call('snapshots.take', { params: { ...params, scope: scope.id }, body: {} });
+    const app = `app-of-${slug}`;
+    await platform.call('verticals.create', { body: { slug: app, name: 'App', ownerTenant: tenant.id } });
+    await platform.call('secrets.set', {
+      params: { slug: app, name: 'PAYMENT_KEY' },
+      body: { secret: `secret-of-${slug}` },
+    });
     await staffMember(platform, { login: `of-${slug}`, role: 'builder', tenant: tenant.id });
     return { tenant, scopes, secret, connection };
   };
   const theirs = await fixture('globex');
   const ours = await fixture('acme');
-  return { platform, ours, theirs, destroyed, store, copies: store.stored };
+  return { platform, ours, theirs, destroyed, store, runtime, copies: store.stored };
 }
 
 const setStatus = (platform: Platform, tenant: TenantRecord, status: string) =>
@@ -81,12 +92,14 @@ const COUNTS = {
   builders: 1,
   identities: 1,
   entitlements: 1,
+  secrets: 1,
   backups: 0,
 };
 
 test('C-03: everything of the tenant goes, nothing of another, and its row stays', async () => {
-  const { platform, ours, theirs, destroyed } = await openFixture();
+  const { platform, ours, theirs, destroyed, runtime } = await openFixture();
   const { tenant, scopes, secret, connection } = ours;
+  const told = runtime.resettled.length;
   await setStatus(platform, tenant, 'deleting');
   const before = await platform.adminLog();
   let rerouted = 0;
@@ -132,7 +145,11 @@ test('C-03: everything of the tenant goes, nothing of another, and its row stays
     expect(sealed).toBe(0);
   });
 
+  expect(await platform.admin.secretsOf('app-of-acme')).toEqual({});
+  expect(runtime.resettled.slice(told)).toEqual(['app-of-acme']);
+
   // The other tenant has all of it still.
+  expect(await platform.admin.secretsOf('app-of-globex')).toEqual({ PAYMENT_KEY: 'secret-of-globex' });
   const other = { tenant: theirs.tenant.id };
   expect((await items<ScopeRecord>('scopes.list', { params: other })).map(({ status }) => status)).toEqual([
     'active',

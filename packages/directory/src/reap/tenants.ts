@@ -20,7 +20,14 @@ import { requireNoWork } from '../long-work/operations.ts';
 import { auditedOperation, loadOperation, loadUnfinished } from '../long-work/store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
 import { reapSubject, requireTenant, type TenantRow, updateTenantStatus } from '../tenants/store.ts';
-import { countErasure, eraseConnection, eraseRest, eraseScope, planErasure } from './erasure.ts';
+import {
+  countErasure,
+  eraseConnection,
+  eraseRest,
+  eraseScope,
+  eraseSecrets,
+  planErasure,
+} from './erasure.ts';
 
 /** The work of a reap, kept for a restart too. */
 export interface ReapWork {
@@ -49,7 +56,7 @@ export const tenantsReap = adminOperation({
   name: 'tenants.reap',
   summary: 'Erase a tenant that is being deleted, for good',
   description:
-    'Only from deleting. Every scope is erased in its application, host names come free, connections are revoked at their providers and removed with their credentials, push tokens, identities and entitlements end, and the keys of its persons are destroyed. A tombstone stays, so that its slug is never used again, and so do the logs. Backups of its scopes are deleted too; with backup they stay, every scope is copied once more, and nothing is erased unless all copies were made. A call after a failure resumes the work.',
+    'Only from deleting. Every scope is erased in its application, host names come free, connections are revoked at their providers and removed with their credentials, push tokens, identities and entitlements end, the secrets of its applications are removed, and the keys of its persons are destroyed. A tombstone stays, so that its slug is never used again, and so do the logs. Backups of its scopes are deleted too; with backup they stay, every scope is copied once more, and nothing is erased unless all copies were made. A call after a failure resumes the work.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/reap',
@@ -189,6 +196,12 @@ export const reapMethods = (context: UnitContext) => ({
     scope === undefined
       ? context.db.all<StoredCopy & Record<string, never>>(BACKUPS_OF_TENANT_TO_ERASE, tenant, PAGE)
       : context.db.all<StoredCopy & Record<string, never>>(BACKUPS_TO_ERASE, scope, PAGE),
+
+  /** The secrets of the tenant's applications are gone. Returns these applications. */
+  secretsErased: ({ run, tenant }: { readonly run: string; readonly tenant: string }): readonly string[] => {
+    if (loadOperation(context.db, run)?.tenant !== tenant) throw new TypeError('only a reap erases secrets');
+    return eraseSecrets(context.db, tenant);
+  },
 
   connectionErased: ({ connection }: { readonly connection: string }): null => {
     eraseConnection(context.db, connection);
