@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Issuer, startIssuer } from '@freehold/issuer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { planProject } from '../../packages/cli/src/new/plan-project.ts';
+import { planProject } from '../../packages/dev/src/new/plan-project.ts';
 import { type Running, startProgram } from '../scaffold/processes.ts';
 import { applyDiff, assemble, beforeChanges, readBlocks, writeFiles } from '../support/docs-examples.ts';
 import { Caller } from '../support/http.ts';

@@ -61,7 +61,6 @@ describe('troubleshooting', () => {
       [
         ...sourcesOf(
           'packages/{auth,oidc-rp}/src/**/*.ts',
-          'packages/cli/template/src/{authenticated-principal,env,problems}.ts',
           'packages/contracts/src/http/request.ts',
           'packages/app/src/{declaration,members,request}/*.ts',
           'apps/platform/src/{applications/home,network/router}.ts',
@@ -185,7 +184,7 @@ describe('the pages', () => {
 
   test('every setting that is named is read by some code', () => {
     const sources = sourcesOf(
-      'packages/{app,auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
+      'packages/{app,auth,oidc-rp}/src/**/*.ts',
       'apps/platform/src/**/*.ts',
       'examples/fieldwork/src/**/*.ts',
     );

@@ -50,7 +50,7 @@ test('the lock file of the repository has a digest for everything that is fetche
   expect(lockFaults(packages)).toEqual([]);
   for (const { optionalDependencies } of [
     json('package.json'),
-    json('packages/cli/template/empty/package.json'),
+    json('packages/dev/template/empty/package.json'),
   ]) {
     const systems = Object.entries(optionalDependencies);
     expect(systems).toHaveLength(5);

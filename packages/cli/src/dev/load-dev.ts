@@ -2,30 +2,43 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { PlatformError, type ProblemCode } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
 import type * as DevPackage from '@freehold/dev';
+import type * as Scaffold from '@freehold/dev/new';
 
 /** A string, so that the package is looked up when a command runs. */
 const DEV: string = '@freehold/dev';
 
-/** The project's own copy comes first: its packages are those of the application. */
+/** @throws PlatformError `not_found` where it is not installed. */
 export async function loadDev(folder: string): Promise<typeof DevPackage> {
-  try {
-    const own = createRequire(join(folder, 'package.json')).resolve(DEV);
-    return (await import(pathToFileURL(own).href)) as typeof DevPackage;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
+  const found = await load(DEV, folder);
+  return (found ?? notInstalled(' in the folder of your application')) as typeof DevPackage;
+}
+
+/** Loads the scaffold alone. @throws PlatformError `not_found` where it is not installed. */
+export async function loadScaffold(folder: string): Promise<typeof Scaffold> {
+  return ((await load(`${DEV}/new`, folder)) ?? notInstalled(' here')) as typeof Scaffold;
+}
+
+/** The project's own copy comes first: its packages are those of the application. */
+async function load(entry: string, folder: string): Promise<unknown> {
+  const own = () => pathToFileURL(createRequire(join(folder, 'package.json')).resolve(entry)).href;
+  for (const addressOf of [own, () => entry]) {
+    try {
+      return await import(addressOf());
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
   }
-  try {
-    return (await import(DEV)) as typeof DevPackage;
-  } catch (cause) {
-    if (!isMissing(cause)) throw cause;
-    throw new PlatformError(
-      'not_found',
-      '@freehold/dev is not installed: run npm install --save-dev @freehold/dev in the folder of your application.',
-      { reason: 'dev_not_installed', cause },
-    );
-  }
+  return null;
+}
+
+function notInstalled(where: string): never {
+  throw new PlatformError(
+    'not_found',
+    `@freehold/dev is not installed: run npm install --save-dev @freehold/dev${where}.`,
+    { reason: 'dev_not_installed' },
+  );
 }
 
 /** Whether the package itself is missing, and not one that it needs. */
@@ -37,7 +50,11 @@ function isMissing(error: unknown): boolean {
 
 /** The package may be another copy than ours, so that its error is told by its name. */
 export function inOneSentence(error: unknown): never {
-  const { name, code, message } = error as { name?: string; code?: ProblemCode; message?: string };
+  const { name, code, message, reason, errors } = error as Partial<DevPackage.DevError>;
   if (name !== 'DevError' || code === undefined || message === undefined) throw error;
-  throw new PlatformError(code, message, { cause: error });
+  throw new PlatformError(code, message, {
+    ...(reason !== undefined && { reason }),
+    ...(errors !== undefined && { errors }),
+    cause: error,
+  });
 }

@@ -4,11 +4,12 @@
  */
 import { relative, resolve } from 'node:path';
 import { slug } from '@freehold/contracts';
+import type { TemplateName } from '@freehold/dev/new';
 import { z } from 'zod';
+import { inOneSentence, loadScaffold } from '../dev/load-dev.ts';
 import { command } from '../lib/command.ts';
-import { planProject, TEMPLATE_NAMES } from './plan-project.ts';
-import { readTarballs } from './tarballs.ts';
-import { writeProject } from './write-project.ts';
+
+const TEMPLATES = ['empty', 'react'] as const satisfies readonly TemplateName[];
 
 /** The length is checked first: the message of the slug does not mention it. */
 const name = z.string().max(63, 'must have at most 63 characters').pipe(slug);
@@ -46,7 +47,7 @@ export const newCommand = command({
     directory: { summary: 'Where to make it; the default is ./<name>', placeholder: 'dir' },
     title: { summary: 'What people call it; the default is made of the name', placeholder: 'text' },
     template: {
-      summary: `What to begin with: ${TEMPLATE_NAMES.join(', ')}; the default is empty`,
+      summary: `What to begin with: ${TEMPLATES.join(', ')}; the default is empty`,
       placeholder: 'name',
     },
     packages: {
@@ -58,28 +59,33 @@ export const newCommand = command({
     name,
     directory: path,
     title: title.optional(),
-    template: z.enum(TEMPLATE_NAMES).default('empty'),
+    template: z.enum(TEMPLATES).default('empty'),
     packages: path,
   }),
-  run: (input, { cwd }) => {
+  run: async (input, { cwd }) => {
     const { name: chosen, title: called = titleOf(chosen), template } = input;
-    const tarballs = input.packages === undefined ? null : readTarballs(resolve(cwd, input.packages));
+    const scaffold = await loadScaffold(cwd);
     const directory = resolve(cwd, input.directory ?? chosen);
-    const files = planProject({ name: chosen, title: called, template, tarballs });
-    writeProject(directory, files);
+    const { files, packages } = orInOneSentence(() => {
+      const tarballs =
+        input.packages === undefined ? null : scaffold.readTarballs(resolve(cwd, input.packages));
+      const planned = scaffold.planProject({ name: chosen, title: called, template, tarballs });
+      scaffold.writeProject(directory, planned);
+      return { files: planned, packages: tarballs?.folder ?? null };
+    });
 
     const shown = relative(cwd, directory) || '.';
     const next = [...(shown === '.' ? [] : [`cd ${quoted(shown)}`]), 'npm install', 'npm run dev'];
     const notes = [
       'Everything under /api answers 401 until you let people in: src/app.ts says how.',
-      ...(tarballs === null ? [UNPUBLISHED] : []),
+      ...(packages === null ? [UNPUBLISHED] : []),
     ];
     return {
       value: {
         name: chosen,
         title: called,
         directory,
-        packages: tarballs?.folder ?? null,
+        packages,
         files: [...files.keys()],
         next,
         notes,
@@ -98,6 +104,14 @@ export const newCommand = command({
 
 const UNPUBLISHED =
   'The packages of Freehold are not published yet, so npm install will not find them: make the project with --packages.';
+
+function orInOneSentence<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    return inOneSentence(error);
+  }
+}
 
 /** `acme-notes` → `Acme Notes`. */
 function titleOf(name: string): string {

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { PlatformError } from '@freehold/contracts';
-import { fileFailure, isSystemError } from '../lib/world.ts';
+import { DevError } from '../lib/dev-error.ts';
+import { fileFailure, isSystemError } from '../lib/file-failure.ts';
 
 /**
  * Writes a project into a directory that is missing or empty. The files are written beside it and moved when all
  * exist, so that neither a failure nor a kill leaves half a project.
- * @throws PlatformError `conflict` for an occupied directory; `unavailable` when it cannot be written.
+ * @throws DevError `conflict` for an occupied directory; `unavailable` when it cannot be written.
  */
 export function writeProject(directory: string, files: ReadonlyMap<string, string>): void {
   const found = look(directory);
@@ -49,7 +49,7 @@ function make(directory: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** Renames the draft. @throws PlatformError `conflict` when another program made the directory in the meantime. */
+/** Renames the draft. @throws DevError `conflict` when another program made the directory in the meantime. */
 function claim(draft: string, directory: string): void {
   try {
     renameSync(draft, directory);
@@ -105,8 +105,8 @@ function writeFiles(directory: string, files: ReadonlyMap<string, string>): void
   }
 }
 
-function occupied(directory: string): PlatformError {
-  return new PlatformError(
+function occupied(directory: string): DevError {
+  return new DevError(
     'conflict',
     `There is something at ${directory} already: choose another --directory, or empty it.`,
     { reason: 'directory_occupied' },

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
+import { DevError } from '../lib/dev-error.ts';
 import { fromTarballs, type Tarballs } from './tarballs.ts';
 
 /** The templates are working projects of this name and title. Both words are replaced wherever they stand. */
@@ -37,7 +37,7 @@ export interface Project {
 
 /**
  * Returns the files of a project by path, with `/`.
- * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and for a package that is not
+ * @throws DevError `validation_failed` for a name that one of its dependencies has, and for a package that is not
  * among the tarballs.
  */
 export function planProject(project: Project): ReadonlyMap<string, string> {
@@ -82,7 +82,7 @@ function planPackageJson(text: string, { name, title, tarballs }: Project): stri
   const template = packageJson.parse(whole);
   const { dependencies, devDependencies, optionalDependencies } = template;
   if (name in { ...dependencies, ...devDependencies, ...optionalDependencies }) {
-    throw new PlatformError(
+    throw new DevError(
       'validation_failed',
       `<name> cannot be used: the project itself depends on the package ${name}.`,
       { reason: 'name_of_a_dependency', errors: [{ path: '<name>', message: 'is that of a dependency' }] },

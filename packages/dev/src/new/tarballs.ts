@@ -1,8 +1,8 @@
 /** Reads a folder of Freehold's packages: projects install them from there until they are published. */
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { PlatformError } from '@freehold/contracts';
-import { isSystemError } from '../lib/world.ts';
+import { DevError } from '../lib/dev-error.ts';
+import { isSystemError } from '../lib/file-failure.ts';
 
 /** `npm pack` makes the name of the file of the package's name and version. */
 const TARBALL = /^freehold-(?<name>[a-z\d-]+?)-\d+\.\d+\.\d+\S*\.tgz$/;
@@ -14,7 +14,7 @@ export interface Tarballs {
   readonly entries: ReadonlyMap<string, string>;
 }
 
-/** @throws PlatformError `validation_failed` for a folder without packages, or with two versions of one. */
+/** @throws DevError `validation_failed` for a folder without packages, or with two versions of one. */
 export function readTarballs(path: string): Tarballs {
   const folder = resolve(path);
   const entries = new Map<string, string>();
@@ -38,8 +38,8 @@ function filesIn(folder: string): string[] {
   }
 }
 
-function unusable(folder: string, why: string): PlatformError {
-  return new PlatformError('validation_failed', `--packages cannot be used: ${folder} ${why}.`, {
+function unusable(folder: string, why: string): DevError {
+  return new DevError('validation_failed', `--packages cannot be used: ${folder} ${why}.`, {
     reason: 'no_packages',
     errors: [{ path: '--packages', message: why }],
   });
@@ -48,7 +48,7 @@ function unusable(folder: string, why: string): PlatformError {
 /**
  * Returns the fields of a package.json that make npm install our packages from the folder: those that the project
  * itself depends on, and as overrides those that they depend on.
- * @throws PlatformError `validation_failed` when the folder lacks one of the former.
+ * @throws DevError `validation_failed` when the folder lacks one of the former.
  */
 export function fromTarballs<Fields extends 'dependencies' | 'devDependencies'>(
   { folder, entries }: Tarballs,
