@@ -54,6 +54,7 @@ export {
   makeMemberships,
 } from './member-changes/memberships.ts';
 export type { Member, NamedPrincipal } from './people/operations.ts';
+export type { ListedProgram, ProgramAccess, ProgramGrant, ProgramPolicy } from './programs/contract.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 export { type RecognisedCaller, type RecognitionOptions, recogniseCaller } from './recognise-caller.ts';

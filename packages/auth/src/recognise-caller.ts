@@ -1,9 +1,14 @@
 /** From the headers of a request to a principal, with one call of the identity directory where nothing changed. */
 import { PlatformError, type PrincipalId } from '@freehold/contracts';
+import type { PresentedProgram } from './identity-directory/recognise.ts';
 import type { InstanceAuth } from './instance-auth.ts';
 import type { CachedInstance, InstanceAuthCache } from './instance-auth-cache.ts';
 import type { Presented, VerifiedSubject, VerifyingAuthProvider } from './lib/subject.ts';
+import type { ProgramGrant } from './programs/contract.ts';
+import { presentedTokenHash } from './programs/secrets.ts';
 
+/** The time in which another use of a program from the same address is not noted. */
+const USE_NOTED_MS = 10 * 60_000;
 /** A configuration that changes more often during one request is refused. */
 const LOOKS_MAX = 5;
 
@@ -14,6 +19,10 @@ export interface RecognitionOptions<S> {
   readonly headers: Headers;
   /** Returns the application's way of signing in under a configuration. */
   readonly signInOf: (auth: InstanceAuth) => Promise<S>;
+  /** The network address of the caller, which people see beside a program; null when it is not known. */
+  readonly clientAddress: string | null;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 export interface RecognisedCaller<S> {
@@ -22,6 +31,8 @@ export interface RecognisedCaller<S> {
   readonly subject: VerifiedSubject | null;
   /** Null for a person who is no member, and for an anonymous request. */
   readonly principal: PrincipalId | null;
+  /** The program through which the person acts; null for the person themself. */
+  readonly grant: ProgramGrant | null;
 }
 
 /**
@@ -48,9 +59,11 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
       known = undefined;
       continue;
     }
-    const { subject, found } = answer;
-    if (!subject || !found) return { signIn, subject: null, principal: null };
-    if (!found.mustWrite) return { signIn, subject, principal: found.principal };
+    const { subject, found, program } = answer;
+    if (!subject || !found) return { signIn, subject: null, principal: null, grant: null };
+    if (program) await noteUse(options, program);
+    const grant = program?.grant ?? null;
+    if (!found.mustWrite) return { signIn, subject, principal: found.principal, grant };
     const { session, ...issued } = subject;
     const resolved = await directory.resolvePrincipal({
       scopeId,
@@ -58,8 +71,8 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
       ...(session ? { session } : {}),
     });
     return resolved.session === 'ended'
-      ? { signIn, subject: null, principal: null }
-      : { signIn, subject, principal: resolved.principal };
+      ? { signIn, subject: null, principal: null, grant }
+      : { signIn, subject, principal: resolved.principal, grant };
   }
   throw new PlatformError(
     'unavailable',
@@ -68,8 +81,20 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
   );
 }
 
-/** A provider that needs no directory names the subject at once. */
+/** Notes the use of a program, at most every ten minutes from one address, so that few calls write. */
+async function noteUse<S>(
+  { instance, clientAddress, now }: RecognitionOptions<S>,
+  { grant, usedMs, usedFrom }: PresentedProgram,
+): Promise<void> {
+  const isNoted = usedMs !== null && Math.abs(now() - usedMs) < USE_NOTED_MS;
+  if (isNoted && usedFrom === clientAddress) return;
+  await instance.directory.noteProgramUse({ grant: grant.id, from: clientAddress });
+}
+
+/** A program's token counts alone: a cookie beside it is not looked at. A provider without a directory names the subject. */
 async function presentedBy(provider: VerifyingAuthProvider, headers: Headers): Promise<readonly Presented[]> {
+  const programToken = presentedTokenHash(headers);
+  if (programToken !== null) return [{ programToken }];
   if (provider.present) return provider.present(headers);
   const subject = await provider.resolve(headers);
   return subject ? [{ subject }] : [];

@@ -53,6 +53,7 @@ export const ID_PREFIXES = {
   version: 'ver',
   connection: 'con',
   token: 'tok',
+  programGrant: 'grt',
   snapshot: 'snp',
   backup: 'bkp',
   denial: 'dnl',

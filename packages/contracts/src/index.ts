@@ -1,5 +1,6 @@
 /** The shared contracts of all parts of the platform. Start with `problems.ts`, `operations.ts` and `management/`. */
 export * from './canonical-json.ts';
+export { isCheckedSecret, mintCheckedSecret } from './checked-secret.ts';
 export { IN_WORDS } from './error-map.ts';
 export * from './ids.ts';
 export * from './management/connectors.ts';

@@ -4,6 +4,7 @@ import type {
   AuthRuntime,
   IdentityDirectory,
   Mailer,
+  ProgramGrant,
   VerifiedSubject,
   VerifyingAuthProvider,
 } from '@freehold/auth';
@@ -158,4 +159,6 @@ export interface Caller {
   readonly subject: VerifiedSubject | null;
   /** Null for a stranger. */
   readonly principal: PrincipalId | null;
+  /** The program through which the person acts; null for the person themself. */
+  readonly grant: ProgramGrant | null;
 }

@@ -100,10 +100,10 @@ async function resolveCaller(services: Services, c: AppContext): Promise<Caller>
   const tenantId = await services.tenants.of(scope);
   // A second check of the router: a wrong scope would admit one tenant's members to another's data.
   if (tenantId !== tenant) throw new PlatformError('not_found', 'There is no application at this address.');
-  const { signIn, subject, principal } = await services.signIn.recognise(c);
+  const { signIn, subject, principal, grant } = await services.signIn.recognise(c);
   // A later refusal names the way to sign in here.
   c.set('signIn', signIn);
-  return { subject, principal };
+  return { subject, principal, grant };
 }
 
 /**

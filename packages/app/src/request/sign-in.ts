@@ -130,6 +130,8 @@ export function makeSignIns(
         cache: cacheFor(c),
         instance: instanceOf(requireNode(c)),
         headers: c.req.raw.headers,
+        clientAddress: c.env.clientAddress ?? null,
+        now,
         signInOf: (auth) => signInOf(c, auth),
       }),
     // Forgets the cached sign-in together with its configuration.

@@ -154,12 +154,16 @@ const IDENTITY_EVENT_KINDS_BY_TYPE = {
   email_changed: 'accounts',
   email_reverted: 'accounts',
   account_deleted: 'accounts',
+  program_let_in: 'programs',
+  program_ended: 'programs',
+  program_token_made: 'programs',
+  program_policy_changed: 'programs',
   config_changed: 'settings',
   session_secret_minted: 'settings',
   session_secret_rotated: 'settings',
 } as const satisfies Record<IdentityEventType, string>;
 
-const identityEventKind = z.enum(['sign_ins', 'team', 'accounts', 'settings']);
+const identityEventKind = z.enum(['sign_ins', 'team', 'accounts', 'programs', 'settings']);
 export type IdentityEventKind = z.infer<typeof identityEventKind>;
 
 /** The kind of an event's type. */

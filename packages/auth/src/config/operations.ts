@@ -13,6 +13,7 @@ import { base64url } from 'jose';
 import { recordEvent } from '../events/operations.ts';
 import { invalid, refusal } from '../lib/refusals.ts';
 import type { SecretKeeper, SecretPlace } from '../lib/secret-keeper.ts';
+import { endAllGrants } from '../programs/grants.ts';
 import {
   CLIENT_SECRET_KEY,
   findChoiceWarnings,
@@ -168,7 +169,7 @@ export function makeConfigOperations(
     /**
      * Replaces the tenant's session secret in every scope. The former one verifies for 8 more days, so that users stay
      * signed in and running sign-ins complete. With `keepFormer: false`, for a leaked secret, it and all before it
-     * end now, and all users sign in again.
+     * end now, all programs with them, and all users sign in again.
      * @returns until when the former secret verifies; null when none does.
      * @throws PlatformError `conflict`, reason `rotated_too_often`, while five former secrets verify; `unavailable`
      * for a former secret to keep that does not open.
@@ -188,7 +189,11 @@ export function makeConfigOperations(
         const secret = keeper.reveal(SESSION_SECRET_PLACE, former);
         const stored = keeper.keep(formerSecretPlace(validUntilMs), secret);
         saveFormerSecret(unit.db, { ...stored, replacedAtMs: nowMs, validUntilMs });
-      } else deleteFormerSecrets(unit.db);
+      } else {
+        deleteFormerSecrets(unit.db);
+        // A secret that leaked may have opened anything: programs end with the sessions.
+        endAllGrants(unit, 'secret_rotated');
+      }
       const stored = keeper.keep(SESSION_SECRET_PLACE, makeSecret(unit));
       replaceSecret(unit.db, { name: SESSION_SECRET, ...stored, atMs: nowMs });
       const detail = { former: keepFormer ? 'kept' : 'ended' };

@@ -5,11 +5,11 @@
 import { landingPath, makeSessionCookies, resolveOrigin } from '@freehold/oidc-rp';
 import { accountSubject, directoryIssuer } from '../accounts/contract.ts';
 import { type AuthRuntime, completeRuntime } from '../lib/runtime.ts';
+import { makeSeals } from '../lib/seals.ts';
 import { possibleSessions, type VerifiedSubject, type VerifyingAuthProvider } from '../lib/subject.ts';
 import { type Connection, dispatch } from './dispatch.ts';
 import type { AccountDirectory, ProviderContext } from './lib/context.ts';
 import type { Mail, Mailer } from './lib/mails.ts';
-import { makeSeals } from './lib/seals.ts';
 import { findSession } from './lib/sessions.ts';
 import { type AuthTheme, completeTheme } from './pages/theme.ts';
 import { makePasswordHasher, type PasswordHasher } from './passwords/password-hash.ts';

@@ -58,7 +58,11 @@ export type IdentityEventType =
   | 'recovery_code_used'
   | 'email_changed'
   | 'email_reverted'
-  | 'account_deleted';
+  | 'account_deleted'
+  | 'program_let_in'
+  | 'program_ended'
+  | 'program_token_made'
+  | 'program_policy_changed';
 
 /** One event. It never holds a token, a setting's value or a cookie. */
 export interface IdentityEvent {

@@ -52,8 +52,12 @@ export function makeForgetOperations(unit: UnitContext) {
   };
 }
 
-/** The tables with rows of a scope. Those that refer to people come first. */
+/** The tables with rows of a scope. Those that refer to others come first. */
 const SCOPE_TABLES = [
+  'program_tokens',
+  'program_grants',
+  'program_clients',
+  'program_policies',
   'bindings',
   'former_members',
   'seats',

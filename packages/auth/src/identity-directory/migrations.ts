@@ -398,4 +398,59 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'roles of members',
     sql: 'ALTER TABLE bindings ADD COLUMN roles TEXT;',
   },
+  // Programs that people let in (OAuth 2.1), and tokens that they made for scripts. A grant is what a person allowed; codes
+  // and tokens belong to one, and are stored as hashes only.
+  {
+    version: 20,
+    name: 'programs',
+    sql: `CREATE TABLE program_clients (
+    scope_id TEXT NOT NULL,
+    id_hash TEXT NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('document', 'registered')),
+    metadata TEXT NOT NULL,
+    secret_hash TEXT,
+    used_at INTEGER NOT NULL,
+    PRIMARY KEY (scope_id, id_hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX program_clients_by_use ON program_clients (used_at);
+
+  CREATE TABLE program_grants (
+    id TEXT PRIMARY KEY,
+    scope_id TEXT NOT NULL,
+    person_id TEXT NOT NULL REFERENCES people (id),
+    principal TEXT NOT NULL,
+    client_id_hash TEXT,
+    name TEXT NOT NULL,
+    host TEXT,
+    access TEXT NOT NULL CHECK (access IN ('all', 'read', 'some')),
+    permissions TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER,
+    used_from TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX program_grants_by_person ON program_grants (person_id, scope_id, id);
+  CREATE INDEX program_grants_by_scope ON program_grants (scope_id, id);
+
+  CREATE TABLE program_tokens (
+    hash TEXT PRIMARY KEY,
+    scope_id TEXT NOT NULL,
+    grant_id TEXT NOT NULL REFERENCES program_grants (id),
+    kind TEXT NOT NULL CHECK (kind IN ('code', 'access', 'refresh', 'personal')),
+    code TEXT,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER,
+    CHECK ((kind = 'code') = (code IS NOT NULL))
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX program_tokens_by_grant ON program_tokens (grant_id);
+  CREATE INDEX program_tokens_by_scope ON program_tokens (scope_id);
+  CREATE INDEX program_tokens_by_expiry ON program_tokens (expires_at);
+
+  CREATE TABLE program_policies (
+    scope_id TEXT PRIMARY KEY,
+    programs TEXT NOT NULL CHECK (programs IN ('any', 'listed', 'none')),
+    hosts TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
+  },
 ];

@@ -16,6 +16,9 @@ import {
 } from '../lib/subject.ts';
 import { amendPerson, savePerson } from '../people/person.ts';
 import type { PersonRow } from '../people/store.ts';
+import type { ProgramGrant } from '../programs/contract.ts';
+import { accessOf } from '../programs/grants.ts';
+import { loadPresentedGrant } from '../programs/store.ts';
 import { takeSeat } from '../seats/operations.ts';
 import { sessionStateOf } from '../sessions/session-state.ts';
 
@@ -51,7 +54,16 @@ export type Recognised =
       /** Null when no live session was presented, or more than one (see `findLiveSession`). */
       readonly subject: VerifiedSubject | null;
       readonly found: FoundPrincipal | null;
+      /** The grant behind a program's token; absent for a person. */
+      readonly program?: PresentedProgram;
     };
+
+export interface PresentedProgram {
+  readonly grant: ProgramGrant;
+  /** When and from where it was used, as last noted. */
+  readonly usedMs: number | null;
+  readonly usedFrom: string | null;
+}
 
 export interface RecogniseParts {
   readonly configVersion: (scopeId: string) => string;
@@ -64,6 +76,7 @@ const ENDED: FoundPrincipal = { principal: null, claimedNow: false, session: 'en
 export function makeRecogniseOperations(unit: UnitContext, { configVersion, findAccount }: RecogniseParts) {
   const toSubject = (presented: Presented): VerifiedSubject | null => {
     if ('subject' in presented) return presented.subject;
+    if ('programToken' in presented) return null;
     const account = findAccount({ userId: presented.userId });
     return account && accountSubject(directoryIssuer(unit.key), account, presented.session);
   };
@@ -74,6 +87,8 @@ export function makeRecogniseOperations(unit: UnitContext, { configVersion, find
     /** Recognises the caller of a request, for `recogniseCaller`. */
     recognise({ scopeId, knownVersion, presented }: RecogniseInput): Recognised {
       if (configVersion(scopeId) !== knownVersion) return { changed: true };
+      const [token] = presented;
+      if (token && 'programToken' in token) return recogniseProgram(unit, scopeId, token.programToken);
       const subjects = presented.map(toSubject).filter((each) => each !== null);
       // The principal's own query judges a session that came alone.
       const [only, second] = subjects.length > 1 ? subjects.filter(isLive) : subjects;
@@ -100,6 +115,31 @@ export function makeRecogniseOperations(unit: UnitContext, { configVersion, find
       const principal = takeSeat(unit, { scopeId, personId, subject, how: 'first_sign_in' });
       return { principal, claimedNow: true, session: 'live' };
     },
+  };
+}
+
+/** One read tells the program, its person and their principal. A token that opens nothing is an anonymous caller's. */
+function recogniseProgram(unit: UnitContext, scopeId: string, hash: string): Recognised {
+  const row = hash === '' ? undefined : loadPresentedGrant(unit.db, { hash, scopeId, nowMs: unit.now() });
+  if (!row) return ANONYMOUS;
+  const { id, name, issuer, sub, email, personName, emailVerified, usedMs, usedFrom } = row;
+  const allowed = accessOf({ access: row.access, permissions: JSON.parse(row.permissions) });
+  return {
+    changed: false,
+    subject: {
+      issuer,
+      sub,
+      email,
+      name: personName,
+      ...(emailVerified === null ? {} : { emailVerified: emailVerified === 1 }),
+    },
+    found: {
+      principal: row.principal as PrincipalId,
+      claimedNow: false,
+      session: 'live',
+      mustWrite: false,
+    },
+    program: { grant: { id, name, ...allowed }, usedMs, usedFrom },
   };
 }
 

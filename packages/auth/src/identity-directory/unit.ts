@@ -21,6 +21,7 @@ import { makeInviteOperations } from '../invites/operations.ts';
 import { makeSecretKeeper } from '../lib/secret-keeper.ts';
 import { makeMembershipOperations, makeRecoveryInvites } from '../memberships/operations.ts';
 import { makePeopleOperations } from '../people/operations.ts';
+import { makeProgramOperations } from '../programs/operations.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
 import { makeSessionOperations } from '../sessions/operations.ts';
@@ -91,6 +92,9 @@ function defineDirectory(sealing?: Keyring): IdentityDirectoryUnit {
       'findPasskey',
       'accountSecurity',
       'findAccount',
+      'findClient',
+      'listPrograms',
+      'programPolicy',
     ],
     open: (unit) => openDirectory(unit, sealing),
   });
@@ -118,6 +122,7 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...accounts,
     ...makeRecogniseOperations(unit, { configVersion, findAccount: accounts.findAccount }),
     ...makeSealingOperations(unit, keeper),
+    ...makeProgramOperations(unit),
     ...makeForgetOperations(unit),
     ...makeCopyOperations(unit),
   };

@@ -37,7 +37,9 @@ export type Presented =
   /** A subject as the issuer named it. Without a session it is a token's, which the directory does not end. */
   | { readonly subject: VerifiedSubject }
   /** The holder of an account of the directory itself, which knows their present name and address. */
-  | { readonly userId: string; readonly session: SubjectSession };
+  | { readonly userId: string; readonly session: SubjectSession }
+  /** The hash of a program's token; empty for one that cannot have been issued. */
+  | { readonly programToken: string };
 
 /** Proves who a caller is, and nothing else: roles, grants and tenancy are decided elsewhere (spec 1). */
 export interface AuthProvider {

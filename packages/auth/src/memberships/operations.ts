@@ -26,6 +26,7 @@ import {
   saveFormerMember,
   updateNotedRoles,
 } from '../people/store.ts';
+import { endGrantsOf } from '../programs/grants.ts';
 import { requireSeat } from '../seats/operations.ts';
 import { replacementWaits } from '../seats/recovery.ts';
 import { loadSeat, moveSeat, type SeatRow } from '../seats/store.ts';
@@ -206,6 +207,7 @@ export function endMembership(
   if (!person) return false;
   saveFormerMember(unit.db, { scopeId, principal, personId: person.id, untilMs: unit.now() });
   deleteBinding(unit.db, scopeId, principal);
+  endGrantsOf(unit, { personId: person.id, scopeId }, 'member_removed');
   saveLeftoverRole(unit.db, { scopeId, principal, role: null });
   recordEvent(unit, 'member_removed', { scopeId, subject: person, principal, actor: by });
   for (const invite of loadPendingInvites(unit.db, { scopeId, createdBy: principal }))

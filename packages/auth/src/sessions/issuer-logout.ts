@@ -3,6 +3,7 @@
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
 import { invalid } from '../lib/refusals.ts';
+import { endGrantsOfSubject } from '../programs/grants.ts';
 import { recordSessionEvent } from './session-state.ts';
 import {
   isLogoutTokenKnown,
@@ -47,6 +48,7 @@ export function endIssuerSessions(unit: UnitContext, input: EndIssuerSessionsInp
   const subject = { issuer, sub };
   const ended = loadLiveSessions(unit.db, subject, nowMs).filter((row) => row.startedMs <= upToMs).length;
   raiseSessionFloor(unit.db, { ...subject, validAfterMs: upToMs });
+  endGrantsOfSubject(unit, subject, upToMs);
   recordSessionEvent(unit, 'all_sessions_ended', { subject, detail: { by: 'issuer' } });
   return { ended };
 }

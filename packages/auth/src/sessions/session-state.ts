@@ -8,6 +8,7 @@ import {
 } from '../events/operations.ts';
 import { isBelowFloor, isFromTheFuture, type SubjectKey, type SubjectSession } from '../lib/subject.ts';
 import { loadBinding, loadPerson } from '../people/store.ts';
+import { endGrantsOfSubject } from '../programs/grants.ts';
 import {
   countStrangeEvents,
   isSessionEnded,
@@ -32,11 +33,12 @@ export function sessionStateOf(
 }
 
 /**
- * Ends every session of a person: raises the floor over all issue times, also those of a machine whose clock is ahead
+ * Ends every session of a person, and every program that they let in: raises the floor over all issue times, also those of a machine whose clock is ahead
  * and those of {@link nextSessionTime}.
  * @param upToMs a time that the floor must reach at least.
  */
 export function endSessionsOf(unit: UnitContext, { issuer, sub }: SubjectKey, upToMs = 0): void {
+  endGrantsOfSubject(unit, { issuer, sub });
   const nowMs = unit.now();
   const formerMs = loadSessionFloor(unit.db, issuer, sub) ?? 0;
   let validAfterMs = Math.max(nowMs, upToMs, formerMs + 1);

@@ -1,8 +1,6 @@
-/**
- * The form of a token's secret: `fh_push_`, `fh_svc_` or `fh_staff_`, 256 bits in base 62, and a checksum. Secret scanners
- * recognise it, and a mistyped one is refused without a read of the database (design: control-plane, "Actors").
- */
+/** The secrets of tokens: `fh_push_`, `fh_svc_` or `fh_staff_`, 256 bits and a checksum (design: control-plane, "Actors"). */
 import { createHash } from 'node:crypto';
+import { isCheckedSecret, mintCheckedSecret } from '@freehold/contracts';
 
 export type TokenKind = 'push' | 'service' | 'staff';
 
@@ -12,27 +10,14 @@ export const TOKEN_PREFIXES: Readonly<Record<TokenKind, string>> = {
   staff: 'fh_staff_',
 };
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const SECRET_BYTES = 32;
-/** 62^43 is the first power of 62 above 2^256. */
-const SECRET_CHARS = 43;
-/** 62^6 is the first power of 62 above 2^32. */
-const CHECKSUM_CHARS = 6;
-const FORM = new RegExp(`^(fh_push_|fh_svc_|fh_staff_)[0-9A-Za-z]{${SECRET_CHARS + CHECKSUM_CHARS}}$`);
-
 /** Makes a secret. @param random returns that many bytes from a cryptographic source. */
 export function mintSecret(kind: TokenKind, random: (bytes: number) => Uint8Array): string {
-  let number = 0n;
-  for (const byte of random(SECRET_BYTES)) number = (number << 8n) | BigInt(byte);
-  const body = TOKEN_PREFIXES[kind] + base62(number, SECRET_CHARS);
-  return body + checksum(body);
+  return mintCheckedSecret(TOKEN_PREFIXES[kind], random);
 }
 
 /** Whether a text has the form and the checksum of a secret. It need never have been issued. */
 export function isWellFormedSecret(text: string): boolean {
-  if (!FORM.test(text)) return false;
-  const body = text.slice(0, -CHECKSUM_CHARS);
-  return checksum(body) === text.slice(-CHECKSUM_CHARS);
+  return isCheckedSecret(Object.values(TOKEN_PREFIXES), text);
 }
 
 /**
@@ -41,24 +26,4 @@ export function isWellFormedSecret(text: string): boolean {
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
-}
-
-/** CRC-32 (ISO 3309) of the text in base 62. It finds typing errors; it protects nothing. */
-function checksum(text: string): string {
-  let crc = 0xffffffff;
-  for (let i = 0; i < text.length; i++) {
-    crc ^= text.charCodeAt(i);
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return base62(BigInt((crc ^ 0xffffffff) >>> 0), CHECKSUM_CHARS);
-}
-
-function base62(number: bigint, chars: number): string {
-  let rest = number;
-  let text = '';
-  for (let i = 0; i < chars; i++) {
-    text = ALPHABET[Number(rest % 62n)] + text;
-    rest /= 62n;
-  }
-  return text;
 }

@@ -7,6 +7,7 @@ export const KIND_NAMES: Readonly<Record<IdentityEventKind, string>> = {
   sign_ins: 'Sign-ins',
   team: 'Invites and members',
   accounts: 'Accounts',
+  programs: 'Programs',
   settings: 'Settings',
 };
 
@@ -144,6 +145,22 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
       ? { who: person, text: `deleted ${their} account.` }
       : { who: actor, text: `deleted the account of ${name ?? 'a person'}.` },
 
+  program_let_in: own(({ word }) => `let in ${program(word)}.`),
+  program_ended: ({ actor, byThemself, word, name }) => {
+    const ofPerson = name === null ? '' : ` of ${name === 'you' ? 'yours' : name}`;
+    return byThemself
+      ? { who: program(word), text: `was ended${ENDS[word('reason')] ?? ''}.` }
+      : { who: actor, text: `ended ${program(word)}${ofPerson}.` };
+  },
+  program_token_made: own(({ word }) => `made the token “${word('program')}” for scripts.`),
+  program_policy_changed: ({ actor, word, list }) => ({
+    who: actor,
+    text:
+      word('programs') === 'listed'
+        ? `admitted the programs of ${inWords(list('hosts'))} alone.`
+        : `admitted ${word('programs') === 'none' ? 'no' : 'any'} program.`,
+  }),
+
   config_changed: ({ list }) => ({
     who: PLATFORM,
     text: `changed settings${list('keys').length > 0 ? `: ${inWords(list('keys'))}` : ''}.`,
@@ -167,6 +184,20 @@ const REFUSALS: Readonly<Record<string, string>> = {
   password_changed: ' with a password that had just been changed',
   passkey_unknown: ' with a passkey that is not known here',
   passkey_counter: ' with what may be a copy of a passkey',
+};
+
+function program(word: Facts['word']): string {
+  return `${word('program') || 'A program'}${word('host') === '' ? '' : ` of ${word('host')}`}`;
+}
+
+/** The cause of the end of a program, by its reason. */
+const ENDS: Readonly<Record<string, string>> = {
+  limit: ', because there were very many',
+  policy: ', because the owner does not admit it any more',
+  member_removed: ', because its person left the team',
+  all_sessions_ended: ', because its person signed out everywhere',
+  secret_rotated: ', because the key of the sessions was replaced',
+  token_reused: ', because one of its tokens was used twice',
 };
 
 const CREDENTIALS: Readonly<Record<string, string>> = {

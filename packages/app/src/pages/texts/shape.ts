@@ -151,7 +151,21 @@ export interface Texts {
     readonly types: Readonly<Record<IdentityEventType, string>>;
     readonly facts: Readonly<
       Record<
-        'role' | 'reason' | 'how' | 'by' | 'credential' | 'factor' | 'changed' | 'keys' | 'until',
+        | 'role'
+        | 'reason'
+        | 'how'
+        | 'by'
+        | 'credential'
+        | 'factor'
+        | 'changed'
+        | 'keys'
+        | 'until'
+        | 'program'
+        | 'host'
+        | 'access'
+        | 'permissions'
+        | 'programs'
+        | 'hosts',
         string
       >
     >;

@@ -2,10 +2,10 @@
 import type { SessionCookies } from '@freehold/oidc-rp';
 import type { AccountOperations, Attempt } from '../../accounts/contract.ts';
 import type { IdentityDirectory } from '../../identity-directory/unit.ts';
+import type { Seals } from '../../lib/seals.ts';
 import type { CompleteTheme } from '../pages/theme.ts';
 import type { PasswordHasher } from '../passwords/password-hash.ts';
 import type { Mail } from './mails.ts';
-import type { Seals } from './seals.ts';
 
 /** The methods of a tenant's identity directory that the provider calls. */
 export type AccountDirectory = Pick<

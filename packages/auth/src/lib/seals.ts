@@ -10,6 +10,8 @@ export interface Seals {
   seal(purpose: readonly string[], value: string): string;
   /** Returns the value, or null when it was not sealed here for this purpose. Never throws. */
   open(purpose: readonly string[], sealed: unknown): string | null;
+  /** Returns the tag of a value alone, in base64url: a secret that only these keys can make again. */
+  tag(purpose: readonly string[], value: string): string;
 }
 
 const TAG_BYTES = 32;
@@ -36,6 +38,7 @@ export function makeSeals(options: {
       const isOurs = [key, ...formerKeys].some((each) => timingSafeEqual(tagOf(each, purpose, value), tag));
       return isOurs ? value : null;
     },
+    tag: (purpose, value) => base64url.encode(tagOf(key, purpose, value)),
   };
 }
 
