@@ -87,6 +87,8 @@ test('a declared query writes nothing, for any state', () => {
     findMember: { scopeId: SCOPE, principal },
     sessionState: { subject, session },
     listSessions: subject,
+    findClient: { scopeId: SCOPE, id: 'unknown' },
+    listPrograms: { scopeId: SCOPE, principal: null },
   };
   db.exec('PRAGMA query_only = 1');
   for (const name of identityDirectory.queries)

@@ -1,7 +1,7 @@
 /** The shapes of programs, as callers of the identity directory give and get them. */
 import type { SubjectKey } from '../lib/subject.ts';
 
-/** What a person allowed: everything that they may do themself, reading alone, or these permissions. */
+/** The extent of a grant: everything that they may do themself, reading alone, or these permissions. */
 export type ProgramAccess =
   | { readonly access: 'all' | 'read' }
   | { readonly access: 'some'; readonly permissions: readonly string[] };

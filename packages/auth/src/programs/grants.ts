@@ -64,7 +64,7 @@ export function noteOf(grant: GrantRow): EventNote & { readonly detail: Readonly
   };
 }
 
-/** What a grant allows, from its row. */
+/** Returns the extent of a grant from its row. */
 export function accessOf(row: Pick<GrantRow, 'access' | 'permissions'>): ProgramAccess {
   return row.access === 'some' ? { access: 'some', permissions: row.permissions } : { access: row.access };
 }

@@ -9,7 +9,7 @@ import { OAuthError } from './errors.ts';
 const DOCUMENT_BYTES_MAX = 5 * 1_024;
 const TIMEOUT_MS = 5_000;
 const TTL_MS = 5 * 60_000;
-/** A host that cannot be reached is asked again after this, so that nobody's retries load it. */
+/** A host that cannot be reached is asked again after this, so that retries do not load it. */
 const FAILED_TTL_MS = 30_000;
 const DOCUMENTS_MAX = 500;
 const ID_LENGTH_MAX = 500;

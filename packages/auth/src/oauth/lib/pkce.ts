@@ -7,7 +7,7 @@ const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * Returns the challenge of an authorization request. A missing method means `plain` (RFC 7636, section 4.3), which is
- * refused like every method but S256: whoever reads the request could redeem the code.
+ * refused like every method but S256: a reader of the request could redeem the code.
  * @throws OAuthError `invalid_request`.
  */
 export function requireChallenge(parameters: Parameters): string {
