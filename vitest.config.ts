@@ -35,7 +35,12 @@ export default defineConfig({
             'tests/{http,property,surface,tools,upgrade}/**/*.test.ts',
             'tests/workerd/on-node.test.ts',
           ],
-          exclude: ['packages/engine-workerd/**', '**/node_modules/**'],
+          exclude: [
+            'packages/engine-workerd/**',
+            '**/node_modules/**',
+            // Only `npm run test:long` runs these.
+            ...(process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts']),
+          ],
           setupFiles: ['tests/support/seed.ts'],
           // Generous: all lanes share the machine.
           testTimeout: 30_000,

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { CALL_HEADER, encodeCall, type HostedCall } from '@freehold/app/worker/capabilities';
 import {
   canonicalJson,
-  type Failure,
   MANAGED_SCOPE_HEADER,
   MANAGED_TENANT_HEADER,
   PLATFORM_SECRET_HEADER,
@@ -16,12 +15,14 @@ import {
 import type { Engine, IncidentSink } from '@freehold/store';
 import type { Moved, MoveOrder } from './host/orders.ts';
 import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS, MAIN_MODULE, type StoredBundle } from './lib/bundle.ts';
+import { BundleChecks } from './process/bundle-checks.ts';
 import { hostModule } from './process/config.ts';
 import {
   PROCESS_LIMITS,
   type ProcessFault,
   type ProcessLimits,
   VerticalProcess,
+  type VerticalProcessOptions,
 } from './process/vertical-process.ts';
 import type { PlatformPorts } from './services/ports.ts';
 import { openServices } from './services/serve.ts';
@@ -115,10 +116,12 @@ export class WorkerdRuntime {
     return bytes && Buffer.from(bytes).toString('utf8');
   });
   #host: Promise<string> | null = null;
-  #checks: VerticalProcess | null = null;
+  readonly #checks: BundleChecks;
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
+    const limits = { idleMs: 5_000, silenceMs: 3 * (options.limits?.silenceMs ?? PROCESS_LIMITS.silenceMs) };
+    this.#checks = new BundleChecks(this.#processOptions(CHECKS, limits, (name) => this.#bundleOf(name)));
   }
 
   /** The SHA-256 of each file that is here of a vertical: it need not be sent again. */
@@ -154,7 +157,7 @@ export class WorkerdRuntime {
     const { script, version, vertical } = upload;
     const stored = await bundles.putScript({ script, version, modules, publicPaths: [], egress: [] });
     this.#versions.set(`${vertical} ${stored.bundle}`, version);
-    const declared = await this.#check(vertical, stored.bundle);
+    const declared = (await this.#checks.declarationOf(`${vertical}:${stored.bundle}`)) as Declared;
     requireSame(upload, declared);
     const { publicPaths, egress } = declared;
     await bundles.putScript({ script, version, modules, publicPaths, egress });
@@ -272,6 +275,11 @@ export class WorkerdRuntime {
     );
   }
 
+  /** The verticals whose process failed several times in a row, and did not recover since. */
+  failing(): readonly string[] {
+    return [...this.#processes].flatMap(([vertical, { isFailing }]) => (isFailing ? [vertical] : []));
+  }
+
   /** Ends the process of a vertical in order. Its next request starts it again. */
   async end(vertical: string): Promise<void> {
     await this.#processes.get(vertical)?.end();
@@ -279,20 +287,21 @@ export class WorkerdRuntime {
 
   /** Ends every process in order. */
   async close(): Promise<void> {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#isClosed = true;
-    await Promise.all([...this.#processes.values(), this.#checks].map((process) => process?.close()));
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    await Promise.all([...this.#processes.values(), this.#checks].map((process) => process.close()));
   }
 
-  /** A process that rests rings no alarm: it is started for the first that is due. */
+  /** One that does not run rings no alarm: it is started for the first that is due, and not while it is put off. */
   #wakeWhenDue(vertical: string): void {
     clearTimeout(this.#timers.get(vertical));
     const process = this.#process(vertical);
     const dueAtMs = process.dueAtMs();
     if (dueAtMs === null || this.#isClosed) return;
-    const waitMs = Math.min(Math.max(0, dueAtMs - this.#options.now()), WAIT_MAX_MS);
+    const waitMs = Math.min(Math.max(process.pauseMs, dueAtMs - this.#options.now()), WAIT_MAX_MS);
     const timer = setTimeout(() => {
-      process.wake().catch(() => this.#wakeWhenDue(vertical));
+      // A start that fails is a fault, after which it is down: that sets the next timer.
+      process.wake().catch(() => undefined);
     }, waitMs);
     timer.unref();
     this.#timers.set(vertical, timer);
@@ -314,23 +323,6 @@ export class WorkerdRuntime {
 
   async #order(vertical: string, method: string, path: string, body?: unknown): Promise<unknown> {
     return this.#process(vertical).order(method, path, body);
-  }
-
-  /** Asks a bundle what it declares, in a process that serves nothing: its code may hang. */
-  async #check(vertical: string, digest: string): Promise<Declared> {
-    this.#checks ??= this.#newProcess(CHECKS, { idleMs: 5_000, silenceMs: 15_000 }, (name) =>
-      this.#bundleOf(name),
-    );
-    try {
-      const path = `/check?digest=${encodeURIComponent(`${vertical}:${digest}`)}`;
-      return (await this.#checks.order('POST', path)) as Declared;
-    } catch (cause) {
-      throw new PlatformError(
-        'validation_failed',
-        `The bundle cannot be loaded: ${explain(cause)} Run it with freehold dev, and deploy it again.`,
-        { reason: 'bundle_broken', cause },
-      );
-    }
   }
 
   async #bundleOf(name: string): Promise<StoredBundle | null> {
@@ -362,18 +354,25 @@ export class WorkerdRuntime {
   #process(vertical: string): VerticalProcess {
     const known = this.#processes.get(vertical);
     if (known) return known;
-    const process = this.#newProcess(vertical, {}, (digest) => this.#bundle(vertical, digest));
+    const process: VerticalProcess = new VerticalProcess({
+      ...this.#processOptions(vertical, {}, (digest) => {
+        process.loaded();
+        return this.#bundle(vertical, digest);
+      }),
+      onFault: this.#options.onFault,
+      onDown: () => this.#wakeWhenDue(vertical),
+    });
     this.#processes.set(vertical, process);
     return process;
   }
 
-  #newProcess(
+  #processOptions(
     vertical: string,
     limits: Partial<ProcessLimits>,
     bundle: (digest: string) => Promise<StoredBundle | null>,
-  ): VerticalProcess {
-    const { folder, ports, now, onIncident, onFault, onOutput } = this.#options;
-    return new VerticalProcess({
+  ): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
+    const { folder, ports, onIncident, onOutput } = this.#options;
+    return {
       vertical,
       folder: join(folder, vertical),
       host: () => {
@@ -382,13 +381,8 @@ export class WorkerdRuntime {
       },
       openServices: (socket) => openServices(socket, { vertical, ports, bundle, onIncident }),
       limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },
-      now,
-      onFault,
       onOutput: (line) => onOutput?.(vertical, line),
-      onRest: () => {
-        if (this.#processes.has(vertical)) this.#wakeWhenDue(vertical);
-      },
-    });
+    };
   }
 
   #bundles(vertical: string): BundleCalls {
@@ -419,10 +413,4 @@ function requireSame({ manifest, migrations, egress }: Upload, declared: Declare
       errors: different.map(([path]) => ({ path, message: 'differs from the bundle' })),
     },
   );
-}
-
-function explain(cause: unknown): string {
-  const { cause: inner } = cause as { readonly cause?: unknown };
-  const said = inner instanceof Error ? inner.message : (cause as Failure).code;
-  return `${said}.`.slice(0, 500);
 }

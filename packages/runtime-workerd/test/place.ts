@@ -16,6 +16,8 @@ import { type HostedLine, type ProcessFault, type ProcessLimits, WorkerdRuntime 
 export interface Instance {
   readonly tenant: string;
   readonly scope: string;
+  /** Default: that of the place. */
+  readonly vertical?: string;
 }
 
 export const ACME: Instance = {
@@ -28,6 +30,9 @@ export const BOLT: Instance = {
 };
 /** A second scope of the first tenant. */
 export const SECOND: Instance = { tenant: ACME.tenant, scope: 'scp_00000000000000000000000003' };
+
+/** A scope of another vertical. */
+export const OTHER: Instance = { ...BOLT, scope: 'scp_00000000000000000000000004', vertical: 'other' };
 
 const SECRET = 's'.repeat(40);
 
@@ -62,7 +67,7 @@ export function openPlace({
   const onIncident = (error: unknown): void => void incidents.push(error);
   const engine = openMemoryEngine({ now: Date.now, random, onIncident });
   const vaultUnit = makeVaultUnit(makeKeyring(['k'.repeat(43)]));
-  const scopes = new Map([ACME, BOLT, SECOND].map(({ tenant, scope }) => [scope, tenant]));
+  const instances = new Map([ACME, BOLT, SECOND, OTHER].map((instance) => [instance.scope, instance]));
   const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
   const open = (bundles: Pick<Engine, 'unit'> = engine): WorkerdRuntime =>
     new WorkerdRuntime({
@@ -73,7 +78,10 @@ export function openPlace({
       limits,
       onFault: (fault) => void faults.push(fault),
       ports: {
-        verticalOf: async ({ tenant, scope }) => (scopes.get(scope) === tenant ? vertical : null),
+        verticalOf: async ({ tenant, scope }) => {
+          const found = instances.get(scope);
+          return found?.tenant === tenant ? (found.vertical ?? vertical) : null;
+        },
         settingsOf: async () => {
           await beforeSettings?.();
           return { settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] };
@@ -107,9 +115,13 @@ export function openPlace({
     /** Opens the platform's side over these bundles. */
     open,
     /** The platform's own request of the management contract. */
-    manage: (path: string, { tenant, scope }: Instance, body: object = {}): Promise<Response> =>
+    manage: (
+      path: string,
+      { tenant, scope, vertical: slug = vertical }: Instance,
+      body: object = {},
+    ): Promise<Response> =>
       place.runtime.manage(
-        vertical,
+        slug,
         new Request(`http://vertical.internal/internal/${path}`, {
           method: 'POST',
           headers: {
@@ -122,17 +134,21 @@ export function openPlace({
       ),
     provision: (instance: Instance) => place.manage('provision', instance, { name: 'Shop' }),
     /** A visitor's request. */
-    visit: (path: string, { tenant, scope }: Instance, init: RequestInit = {}): Promise<Response> =>
+    visit: (
+      path: string,
+      { tenant, scope, vertical: slug = vertical }: Instance,
+      init: RequestInit = {},
+    ): Promise<Response> =>
       place.runtime.fetch(
-        vertical,
+        slug,
         new Request(`http://shop.localhost${path}`, init),
-        { tenant, scope, vertical, version: '1.0.0', surface: 'app', origin: 'http://shop.localhost' },
+        { tenant, scope, vertical: slug, version: '1.0.0', surface: 'app', origin: 'http://shop.localhost' },
         null,
       ),
     /** Deploys a bundle of `bundles/`, which declares this application. */
     upload: async (app: App, entry: string): Promise<string> => {
-      const { version } = app.manifest;
-      const script = `${vertical}--${version}`;
+      const { version, slug } = app.manifest;
+      const script = `${slug}--${version}`;
       const own = makeScopeUnit(app.vertical).migrations.filter(({ guarded }) => guarded);
       const main = {
         name: 'main.js',
@@ -141,7 +157,7 @@ export function openPlace({
       };
       await place.runtime.upload(
         {
-          vertical,
+          vertical: slug,
           version,
           script,
           manifest: app.manifest,

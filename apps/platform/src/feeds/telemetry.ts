@@ -64,9 +64,15 @@ function take(
   store: EmbeddedTelemetry,
   vertical: string,
   line: HostedLine,
-  { versionOfBundle, now }: TelemetryFeedOptions,
+  { servingVersion, versionOfBundle, now }: TelemetryFeedOptions,
 ): void {
-  if (line.kind === 'dropped') return;
+  const nowhere = { tenant: null, scope: null, stack: null };
+  if (line.kind === 'dropped') {
+    const text = `${line.lines} lines of this vertical were dropped on their way here.`;
+    const version = servingVersion(vertical) ?? 'unknown';
+    store.log({ atMs: now(), vertical, version, ...nowhere, kind: 'console', level: 'warn', text });
+    return;
+  }
   const version = versionOfBundle(vertical, line.digest) ?? 'unknown';
   if (line.kind === 'egress') {
     const { atMs, host, bytesOut, status } = line;
@@ -75,7 +81,6 @@ function take(
   }
   if (line.kind === 'cut') {
     const text = `${line.lines} more lines of this request were dropped.`;
-    const nowhere = { tenant: null, scope: null, stack: null };
     store.log({ atMs: now(), vertical, version, ...nowhere, kind: 'console', level: 'warn', text });
     return;
   }

@@ -5,6 +5,7 @@
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
+import { sendLines } from './batch.ts';
 import { loadedFrom } from './bundles.ts';
 import type { HostEnv } from './env.ts';
 import type { Moved, MoveOrder } from './orders.ts';
@@ -24,6 +25,9 @@ export class Control extends WorkerEntrypoint<HostEnv> {
     switch (`${request.method} ${pathname}`) {
       case 'GET /health':
         return Response.json({ status: 'ok' });
+      case 'POST /lines':
+        await sendLines(this.env);
+        return Response.json({});
       case 'POST /check':
         return Response.json(await this.#declarationOf(searchParams.get('digest') ?? ''));
       case 'GET /running':

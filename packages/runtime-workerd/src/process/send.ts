@@ -20,9 +20,24 @@ export interface SentRequest {
   readonly signal?: AbortSignal;
 }
 
+/** @param onEnd called once, after the last byte of the answer; with the error of one that broke off. */
 export async function sendOver(
   pool: Pool,
+  request: SentRequest,
+  onEnd: (error: unknown) => void = () => undefined,
+): Promise<Response> {
+  try {
+    return await send(pool, request, onEnd);
+  } catch (error) {
+    onEnd(error);
+    throw error;
+  }
+}
+
+async function send(
+  pool: Pool,
   { method, url, headers, body, signal }: SentRequest,
+  onEnd: (error: unknown) => void,
 ): Promise<Response> {
   const { pathname, search } = new URL(url);
   const answered = await pool.request({
@@ -40,11 +55,21 @@ export async function sendOver(
   }
   if (WITHOUT_BODY.has(status) || method === 'HEAD') {
     answered.body.resume();
+    onEnd(null);
     return new Response(null, { status, headers: received });
   }
   const bytes = Number(received.get('content-length') ?? Number.POSITIVE_INFINITY);
-  if (bytes <= WHOLE_BYTES_MAX)
-    return new Response(await answered.body.arrayBuffer(), { status, headers: received });
+  if (bytes <= WHOLE_BYTES_MAX) {
+    const whole = await answered.body.arrayBuffer();
+    onEnd(null);
+    return new Response(whole, { status, headers: received });
+  }
+  let failure: unknown = null;
+  answered.body.once('error', (error) => {
+    // A reader that goes away ends the answer, and does not break it off.
+    failure = (error as { readonly code?: unknown }).code === 'UND_ERR_ABORTED' ? null : error;
+  });
+  answered.body.once('close', () => onEnd(failure));
   const streamed = Readable.toWeb(answered.body) as unknown as ReadableStream<Uint8Array>;
   return new Response(streamed, { status, headers: received });
 }

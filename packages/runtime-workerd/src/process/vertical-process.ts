@@ -1,32 +1,21 @@
 /**
- * The process of one deployed vertical, watched from outside: started by its first request, ended when it rests, killed when
- * it hangs, started again after a pause that grows. What waits for it meanwhile is answered 503.
+ * The process of one deployed vertical: started by its first request, ended when it is idle, killed when it hangs, started
+ * again after a pause that grows. One that waits for it longer than it may is answered 503.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { PlatformError } from '@freehold/contracts';
-import { Pool } from 'undici';
 import { earliestAlarm } from './alarms.ts';
-import { commandOf } from './command.ts';
-import { hostConfig } from './config.ts';
+import { type ChildEnd, type ChildLimits, type ChildOptions, type HostChild, startChild } from './child.ts';
+import { InFlight } from './in-flight.ts';
 import { type SentRequest, sendOver } from './send.ts';
 
-export interface ProcessLimits {
-  /** The most memory of the heap of one isolate, in MiB. Default 256. */
-  readonly heapMib: number;
-  /** The most memory that the whole process allocates, in MiB. Default 1024. */
-  readonly memoryMib: number;
+export interface ProcessLimits extends ChildLimits {
   /** The time without a request after which it is ended, in milliseconds. Default 5 minutes. */
   readonly idleMs: number;
-  /** The time without a heartbeat after which it is killed, in milliseconds. Default 5 seconds. */
-  readonly silenceMs: number;
-  /** The longest time that work waits which a crash cut off, in milliseconds. Default a minute. */
-  readonly recoverMs: number;
+  /**
+   * The number of bundles after which a successor takes its place, since what it loaded is never freed. It doubles when that
+   * happens within ten minutes. Default 100.
+   */
+  readonly bundlesMax: number;
 }
 
 export const PROCESS_LIMITS: ProcessLimits = {
@@ -34,106 +23,105 @@ export const PROCESS_LIMITS: ProcessLimits = {
   memoryMib: 1_024,
   idleMs: 300_000,
   silenceMs: 5_000,
+  heartbeatMs: 1_000,
   recoverMs: 60_000,
+  bundlesMax: 100,
 };
 
 /** The end of a process that was not in order. */
 export interface ProcessFault {
   readonly vertical: string;
-  readonly reason: 'hung' | 'memory' | 'died' | 'not_started';
+  readonly reason: ChildEnd['reason'] | 'not_started';
   /** A sentence for the operator. */
   readonly detail: string;
   /** The scopes whose requests were running. */
   readonly scopes: readonly string[];
-  /** When it is started again at the earliest, in milliseconds since the epoch. */
-  readonly againAtMs: number;
+  /** The pause before it is started again, in milliseconds. */
+  readonly pauseMs: number;
 }
 
-export interface VerticalProcessOptions {
-  readonly vertical: string;
-  /** Its own folder. */
-  readonly folder: string;
-  /** The text of the host worker. */
-  readonly host: () => Promise<string>;
-  /** Opens the platform's socket. */
-  readonly openServices: (socket: string) => Promise<Server>;
+export interface VerticalProcessOptions extends Omit<ChildOptions, 'limits'> {
   readonly limits: ProcessLimits;
-  readonly now: () => number;
   /** Receives the end of a process that hung or died. It does not throw. */
   readonly onFault: (fault: ProcessFault) => void;
-  /** Receives each line of its standard error. It does not throw. */
-  readonly onOutput: (line: string) => void;
-  /** Called when it rests: nothing runs until the next request, or until `wake`. */
-  readonly onRest: () => void;
+  /** Called when none runs any more: nothing runs until the next request, or until `wake`. */
+  readonly onDown: () => void;
 }
 
-const START_MS = 30_000;
-const HEARTBEAT_MS = 1_000;
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_MAX_MS = 60_000;
 /** A process that lived that long was sound: the next pause is the first again. */
 const SOUND_MS = 60_000;
-/** The longest wait of a request for a start that is put off. */
+/** A successor within that time is one too many. */
+const OFTEN_MS = 600_000;
+/** The longest pause that a request waits for. */
 const PATIENCE_MS = 2_000;
-/** The last lines of standard error, by which the end of a process is explained. */
-const LINES_KEPT = 50;
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly services: Server;
-  readonly requests: Pool;
-  readonly control: Pool;
-  readonly startedAtMs: number;
-  readonly lines: string[];
-  /** Set before an end that is in order. */
-  isEnding: boolean;
-  isHung: boolean;
-}
+/** The longest time that a request waits for a process, in all. */
+const WAIT_MAX_MS = 9_000;
+/** The longest time that a predecessor may take to answer what it was asked. */
+const DRAIN_MS = 4_000;
+/** So many failures in a row are a state, and no accident. */
+const FAILING = 3;
+/** A failure that long ago says nothing about the present. */
+const FAILING_MS = 600_000;
 
 export class VerticalProcess {
   readonly #options: VerticalProcessOptions;
-  #running: Promise<Running> | null = null;
-  #present: Running | null = null;
-  /** Scope → the number of its requests that are running. */
-  readonly #inFlight = new Map<string, number>();
-  /** Scopes whose requests broke off: the connection ends before the process is known to have. */
-  readonly #brokenOff = new Set<string>();
-  #lastUsedMs: number;
+  /** The requests that wait for a process. */
+  readonly #waiting = new InFlight();
+  /** The process that runs or starts. */
+  #child: Promise<HostChild> | null = null;
+  /** The same, once it runs. */
+  #present: HostChild | null = null;
+  /** Resolves when the process before is gone: two would write the same databases. */
+  #predecessor: Promise<unknown> = Promise.resolve();
+  #bundles = 0;
+  #bundlesMax: number;
+  /** Times of the process's own clock (`performance.now`), which no correction of the machine's moves. */
+  #lastUsedAt = performance.now();
+  #againAt = 0;
+  #failedAt = 0;
   #failures = 0;
-  #againAtMs = 0;
   #isClosed = false;
 
   constructor(options: VerticalProcessOptions) {
     this.#options = options;
-    this.#lastUsedMs = options.now();
+    this.#bundlesMax = options.limits.bundlesMax;
   }
 
   /** Whether a process runs or starts. */
   get isUp(): boolean {
-    return this.#running !== null;
+    return this.#child !== null;
+  }
+
+  /** Whether it failed several times in a row, and did not recover since. */
+  get isFailing(): boolean {
+    if (this.#failures < FAILING || performance.now() - this.#failedAt > FAILING_MS) return false;
+    return this.#present === null || this.#present.livedMs < SOUND_MS;
   }
 
   /** The id of the process, for the operator; null while none runs. */
   get pid(): number | null {
-    return this.#present?.child.pid ?? null;
+    return this.#present?.pid ?? null;
+  }
+
+  /** The time until it may be started, in milliseconds. */
+  get pauseMs(): number {
+    return Math.max(0, this.#againAt - performance.now());
   }
 
   /** Sends a request about a scope. @throws PlatformError `unavailable`, with `Retry-After`, when no answer comes. */
   async fetch(scope: string, request: SentRequest): Promise<Response> {
-    return this.#use(scope, (running) => sendOver(running.requests, request));
+    return this.#use(scope, request, (child) => child.requests);
   }
 
   /** Sends an order of the platform. @throws PlatformError as {@link fetch}, and `runtime_fault` for a refusal. */
   async order(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answered = await this.#use('', (running) =>
-      sendOver(
-        running.control,
-        new Request(`http://host.internal${path}`, {
-          method,
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        }),
-      ),
-    );
+    const request = new Request(`http://host.internal${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answered = await this.#use('', request, (child) => child.control);
     if (answered.ok) return answered.json();
     throw new PlatformError('runtime_fault', `The runtime of ${this.#options.vertical} could not do this.`, {
       reason: 'host_refused',
@@ -141,204 +129,157 @@ export class VerticalProcess {
     });
   }
 
-  /** Starts it where it rests, so that it does the work that is due. @throws PlatformError as {@link fetch}. */
+  /** Starts it where none runs, so that it does the work that is due. @throws PlatformError as {@link fetch}. */
   async wake(): Promise<void> {
-    await this.#use('', () => Promise.resolve(new Response(null)));
+    await this.#started().catch((error: unknown) => {
+      throw this.#unavailable(error);
+    });
   }
 
-  /** When work of a scope is due, in milliseconds since the epoch; null for never. For a process that rests. */
+  /** When work of a scope is due, in milliseconds since the epoch; null for never. */
   dueAtMs(): number | null {
     return earliestAlarm(this.#options.folder);
   }
 
-  /** Ends it in order. The next request starts it again. */
-  async end(): Promise<void> {
-    const running = await this.#running?.catch(() => null);
-    if (running) await this.#end(running);
+  /** Counts a bundle that it loaded. */
+  loaded(): void {
+    this.#bundles++;
   }
 
-  /** Ends it for good. */
-  async close(): Promise<void> {
+  /**
+   * Ends it in order. The next request starts it again.
+   * @param patienceMs the time that it has for what it was asked. Default: that of a silence.
+   */
+  async end(patienceMs?: number): Promise<void> {
+    const child = await this.#child?.catch(() => null);
+    if (child) this.#retire(child, () => child.end(patienceMs));
+    await this.#predecessor;
+  }
+
+  /** Ends it for good. @param patienceMs as {@link end}. */
+  async close(patienceMs?: number): Promise<void> {
     this.#isClosed = true;
-    await this.end();
+    await this.end(patienceMs);
   }
 
-  async #use(scope: string, send: (running: Running) => Promise<Response>): Promise<Response> {
-    this.#inFlight.set(scope, (this.#inFlight.get(scope) ?? 0) + 1);
-    this.#lastUsedMs = this.#options.now();
+  async #use(
+    scope: string,
+    request: SentRequest,
+    poolOf: (child: HostChild) => HostChild['requests'],
+  ): Promise<Response> {
+    const wait = this.#waiting.begin(scope);
     try {
-      const running = await this.#start();
-      return await send(running);
+      const child = await this.#started().finally(() => wait('over'));
+      const end = child.inFlight.begin(scope);
+      return await sendOver(poolOf(child), request, (error) => {
+        this.#lastUsedAt = performance.now();
+        end(error === null || request.signal?.aborted ? 'over' : 'broken');
+      });
     } catch (error) {
-      if (error instanceof PlatformError) throw error;
-      this.#brokenOff.add(scope);
       throw this.#unavailable(error);
-    } finally {
-      const left = (this.#inFlight.get(scope) ?? 1) - 1;
-      if (left === 0) this.#inFlight.delete(scope);
-      else this.#inFlight.set(scope, left);
-      this.#lastUsedMs = this.#options.now();
     }
   }
 
-  async #start(): Promise<Running> {
-    if (this.#isClosed) throw this.#unavailable(new Error('the platform is shutting down'));
-    if (this.#running !== null) return this.#running;
-    const waitMs = this.#againAtMs - this.#options.now();
-    if (waitMs > PATIENCE_MS) throw this.#unavailable(new Error('the process failed a moment ago'));
-    const starting = (async () => {
-      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-      return this.#spawn();
-    })();
-    this.#running = starting;
+  /** The process, for a request that waits for it no longer than it may. */
+  async #started(): Promise<HostChild> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error('the process did not start in time')), WAIT_MAX_MS);
+    return Promise.race([this.#start(), promise]).finally(() => clearTimeout(timer));
+  }
+
+  async #start(): Promise<HostChild> {
+    this.#requireOpen();
+    this.#lastUsedAt = performance.now();
+    if (this.#child !== null) return this.#child;
+    if (this.pauseMs > PATIENCE_MS) throw new Error('the process failed a moment ago');
+    const starting = this.#spawn();
+    this.#child = starting;
     starting.catch((error: unknown) => {
-      if (this.#running === starting) this.#running = null;
-      this.#failed('not_started', error instanceof Error ? error.message : String(error));
+      if (this.#child === starting) this.#child = null;
+      if (this.#isClosed) return;
+      void this.#failed(this.#waiting.takeScopes(), { reason: 'not_started', detail: textOf(error) });
     });
     return starting;
   }
 
-  async #spawn(): Promise<Running> {
-    const { vertical, folder, host, openServices, limits, now } = this.#options;
-    mkdirSync(join(folder, 'objects'), { recursive: true, mode: 0o700 });
-    await endOrphan(folder);
-    for (const socket of ['requests.sock', 'control.sock', 'services.sock'])
-      rmSync(join(folder, socket), { force: true });
-    writeFileSync(join(folder, 'host.js'), await host());
-    writeFileSync(join(folder, 'config.capnp'), hostConfig({ vertical, folder, ...limits }));
-    const services = await openServices(join(folder, 'services.sock'));
-    const { command, args } = commandOf({ folder, memoryMib: limits.memoryMib });
-    const child = spawn(command, args, {
-      cwd: folder,
-      env: {},
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    });
-    const running: Running = {
-      child,
-      services,
-      requests: new Pool('http://host.internal', {
-        socketPath: join(folder, 'requests.sock'),
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      }),
-      control: new Pool('http://host.internal', {
-        socketPath: join(folder, 'control.sock'),
-        connections: 4,
-        headersTimeout: 0,
-      }),
-      startedAtMs: now(),
-      lines: [],
-      isEnding: false,
-      isHung: false,
-    };
-    this.#readOutput(running);
-    child.once('exit', (code, signal) => this.#ended(running, code, signal));
-    try {
-      await ready(child, running.lines);
-    } catch (error) {
-      child.kill('SIGKILL');
-      services.close();
-      throw error;
-    }
-    if (child.pid !== undefined) writeFileSync(join(folder, 'pid'), String(child.pid));
-    this.#present = running;
-    this.#watch(running);
-    return running;
+  async #spawn(): Promise<HostChild> {
+    await this.#predecessor;
+    if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
+    this.#requireOpen();
+    this.#bundles = 0;
+    const child = await startChild(this.#options);
+    this.#present = child;
+    void child.exited.then(() => this.#ended(child));
+    child.watch(() => this.#beat(child));
+    return child;
   }
 
-  #readOutput({ child, lines }: Running): void {
-    createInterface({ input: child.stderr as Readable }).on('line', (line) => {
-      lines.push(line);
-      if (lines.length > LINES_KEPT) lines.shift();
-      this.#options.onOutput(line);
-    });
+  #requireOpen(): void {
+    if (this.#isClosed) throw new Error('the platform is shutting down');
   }
 
-  /** A heartbeat each second. A process whose only thread loops answers none. */
-  #watch(running: Running): void {
-    const { now, limits } = this.#options;
-    let answeredAtMs = now();
-    let isAsking = false;
-    const timer = setInterval(() => {
-      if (running.child.exitCode !== null || running.child.signalCode !== null) return clearInterval(timer);
-      if (now() - answeredAtMs > limits.silenceMs && !running.isEnding) {
-        running.isHung = true;
-        clearInterval(timer);
-        running.child.kill('SIGKILL');
-        return;
-      }
-      if (this.#inFlight.size === 0 && now() - this.#lastUsedMs > limits.idleMs && !this.#isDueSoon())
-        void this.#end(running).then(() => this.#options.onRest());
-      if (isAsking) return;
-      isAsking = true;
-      sendOver(running.control, new Request('http://host.internal/health'))
-        .then(async (response) => {
-          await response.arrayBuffer();
-          if (response.ok) answeredAtMs = now();
-        })
-        .catch(() => undefined)
-        .finally(() => {
-          isAsking = false;
-        });
-    }, HEARTBEAT_MS);
-    timer.unref();
+  #beat(child: HostChild): void {
+    if (this.#present !== child) return;
+    const { idleMs } = this.#options.limits;
+    if (this.#isFull(child)) {
+      // So many within minutes may all be in use: a successor of the same size would be full again.
+      if (child.livedMs < OFTEN_MS) this.#bundlesMax *= 2;
+      this.#retire(child, () => child.end(DRAIN_MS));
+    } else if (
+      child.inFlight.isEmpty &&
+      performance.now() - this.#lastUsedAt > idleMs &&
+      !this.#isDueWithin(idleMs)
+    )
+      this.#retire(child, () => child.end());
   }
 
-  /** Work that is due while it would rest keeps it up: a start costs more than a rest saves. */
-  #isDueSoon(): boolean {
+  /** Whether it loaded too much. An answer that takes long is not cut off for that until it is twice too much. */
+  #isFull({ inFlight }: HostChild): boolean {
+    if (this.#bundles < this.#bundlesMax) return false;
+    return inFlight.oldestMs < DRAIN_MS / 2 || this.#bundles >= 2 * this.#bundlesMax;
+  }
+
+  /** Work that is due while it would be idle keeps it up: a start costs more than the pause saves. */
+  #isDueWithin(idleMs: number): boolean {
     const dueAtMs = this.dueAtMs();
-    return dueAtMs !== null && dueAtMs <= this.#options.now() + this.#options.limits.idleMs;
+    return dueAtMs !== null && dueAtMs <= Date.now() + idleMs;
   }
 
-  async #end(running: Running): Promise<void> {
-    if (running.child.exitCode !== null || running.child.signalCode !== null) return;
-    running.isEnding = true;
-    if (this.#present === running) this.#running = null;
-    const exited = once(running.child, 'exit');
-    running.child.kill('SIGTERM');
-    const timer = setTimeout(() => running.child.kill('SIGKILL'), this.#options.limits.silenceMs);
-    await exited;
-    clearTimeout(timer);
-  }
-
-  #ended(running: Running, code: number | null, signal: NodeJS.Signals | null): void {
-    running.services.closeAllConnections();
-    running.services.close();
-    void running.requests.destroy(new Error('the process ended'));
-    void running.control.destroy(new Error('the process ended'));
-    if (this.#present !== running) return;
+  /** Ends a process in order. Requests from now on wait for its end, and start a successor. */
+  #retire(child: HostChild, end: () => Promise<void>): void {
+    if (this.#present !== child) return;
+    this.#child = null;
     this.#present = null;
-    if (!running.isEnding) this.#running = null;
-    if (running.isEnding) return;
-    const { limits, now } = this.#options;
-    if (now() - running.startedAtMs > SOUND_MS) this.#failures = 0;
-    const said = running.lines.join('\n');
-    if (running.isHung)
-      this.#failed('hung', `It did not answer for ${limits.silenceMs / 1_000} seconds, and was ended.`);
-    else if (/heap limit|out of memory|Allocation failed|std::bad_alloc/i.test(said))
-      this.#failed('memory', `It needed more memory than ${limits.heapMib} MiB for one bundle, and ended.`);
-    else this.#failed('died', `It ended by ${signal ?? `the exit code ${code}`}.`);
+    this.#predecessor = end().then(() => this.#down());
   }
 
-  #failed(reason: ProcessFault['reason'], detail: string): void {
-    const { vertical, now, onFault } = this.#options;
-    const pause = Math.min(BACKOFF_FIRST_MS * 2 ** this.#failures, BACKOFF_MAX_MS);
+  #down(): void {
+    if (this.#child === null && !this.#isClosed) this.#options.onDown();
+  }
+
+  async #ended(child: HostChild): Promise<void> {
+    if (this.#present !== child) return;
+    this.#child = null;
+    this.#present = null;
+    if (child.livedMs > SOUND_MS) this.#failures = 0;
+    await this.#failed(child.inFlight.takeScopes(), child.explained());
+  }
+
+  async #failed(
+    scopes: readonly string[],
+    end: Pick<ProcessFault, 'reason' | 'detail'> | Promise<ChildEnd>,
+  ): Promise<void> {
+    const pauseMs = Math.min(BACKOFF_FIRST_MS * 2 ** this.#failures, BACKOFF_MAX_MS);
     this.#failures++;
-    this.#againAtMs = now() + pause;
-    const scopes = new Set([...this.#inFlight.keys(), ...this.#brokenOff]);
-    this.#brokenOff.clear();
-    scopes.delete('');
-    onFault({
-      vertical,
-      reason,
-      detail,
-      scopes: [...scopes],
-      againAtMs: this.#againAtMs,
-    });
+    this.#failedAt = performance.now();
+    this.#againAt = this.#failedAt + pauseMs;
+    const { vertical, onFault } = this.#options;
+    onFault({ vertical, ...(await end), scopes, pauseMs });
+    this.#down();
   }
 
   #unavailable(cause: unknown): PlatformError {
-    const waitS = Math.max(1, Math.ceil((this.#againAtMs - this.#options.now()) / 1_000));
+    const waitS = Math.max(1, Math.ceil(this.pauseMs / 1_000));
     return new PlatformError(
       'unavailable',
       'The application did not answer. What was asked may or may not have been done; try again in a moment.',
@@ -347,39 +288,6 @@ export class VerticalProcess {
   }
 }
 
-/** Resolves when both sockets listen. @throws Error with its output when it exits first. */
-async function ready(child: ChildProcess, lines: readonly string[]): Promise<void> {
-  const listening = (async () => {
-    let sockets = 0;
-    for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
-      if ((JSON.parse(line) as { readonly event: string }).event === 'listen') sockets++;
-      if (sockets === 2) return;
-    }
-    await new Promise(() => undefined);
-  })();
-  const failed = new Promise<never>((_, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`workerd exited with ${code}: ${lines.join('\n')}`)));
-    setTimeout(() => reject(new Error(`workerd was not ready in ${START_MS} ms`)), START_MS).unref();
-  });
-  await Promise.race([listening, failed]);
-}
-
-/** A process that outlived its platform still has the objects open. */
-async function endOrphan(folder: string): Promise<void> {
-  const file = join(folder, 'pid');
-  if (!existsSync(file)) return;
-  const pid = Number(readFileSync(file, 'utf8'));
-  rmSync(file, { force: true });
-  const isOurs = (): boolean => {
-    try {
-      return Number.isInteger(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
-    } catch {
-      return false;
-    }
-  };
-  if (!isOurs()) return;
-  process.kill(pid, 'SIGKILL');
-  for (let waited = 0; isOurs() && waited < 5_000; waited += 20)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

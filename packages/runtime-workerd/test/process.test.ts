@@ -1,0 +1,152 @@
+/** Processes of verticals: started, ended, replaced and started again, each in order. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { earliestAlarm } from '../src/process/alarms.ts';
+import { ACME, BOLT, type Place, SECOND } from './place.ts';
+import { isGone, openProcesses, type Processes } from './processes.ts';
+
+const PATIENT = { timeout: 15_000 };
+
+let place: Place;
+let processes: Processes;
+
+beforeAll(async () => {
+  processes = await openProcesses();
+  place = processes.place;
+}, 60_000);
+
+// A process that failed is put off: the next test begins without that.
+afterEach(async () => {
+  await place.reopen();
+  place.faults.length = 0;
+});
+
+afterAll(() => place.close());
+
+test('nothing runs before the first request, and nothing after a time without one', async () => {
+  expect(existsSync(join(place.folder, 'notes'))).toBe(false);
+  expect(await processes.textOf('/version')).toBe('1.0.0');
+  const pid = processes.pidOf() as number;
+  expect(isGone(pid)).toBe(false);
+  await expect.poll(() => isGone(pid), PATIENT).toBe(true);
+  expect([place.runtime.processes(), place.faults]).toEqual([[], []]);
+});
+
+test('first requests that come at once share one start', async () => {
+  const answers = await Promise.all([
+    processes.textOf('/version'),
+    processes.textOf('/version', BOLT),
+    processes.textOf('/version'),
+  ]);
+  expect(answers).toEqual(['1.0.0', '1.0.0', '1.0.0']);
+  expect(place.runtime.processes()).toHaveLength(1);
+});
+
+test('an answer that takes longer than the idle time keeps its process up to the last byte', async () => {
+  const response = await place.visit('/stream', ACME);
+  const pid = processes.pidOf();
+  expect((await response.arrayBuffer()).byteLength).toBe(2_000);
+  expect([processes.pidOf(), place.faults]).toEqual([pid, []]);
+});
+
+test('a request that meets the end of a process waits for it, and what runs there is answered', async () => {
+  await processes.textOf('/version');
+  const pid = processes.pidOf() as number;
+  const running = processes.textOf('/slow?ms=400');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const ended = place.runtime.end('notes');
+  const next = processes.textOf('/version');
+  await ended;
+  expect(isGone(pid)).toBe(true);
+  expect([await running, await next, place.faults]).toEqual(['done', '1.0.0', []]);
+  expect(processes.pidOf()).not.toBe(pid);
+});
+
+test('a platform that was busy itself does not take its processes for hung', async () => {
+  await processes.textOf('/version');
+  const pid = processes.pidOf();
+  const busyUntil = performance.now() + 3_500;
+  while (performance.now() < busyUntil) Math.random();
+  expect([await processes.textOf('/version'), processes.pidOf(), place.faults]).toEqual(['1.0.0', pid, []]);
+});
+
+test('work that a crash cut off is done without a request', async () => {
+  const dueAtMs = Number(await processes.textOf('/due?ms=3000'));
+  // From now on it is due even if the process dies.
+  await expect.poll(() => earliestAlarm(join(place.folder, 'notes')), PATIENT).toBe(dueAtMs);
+  process.kill(processes.pidOf() as number, 'SIGKILL');
+  await expect.poll(() => place.faults.length, PATIENT).toBe(1);
+  expect(place.faults).toMatchObject([{ reason: 'died', detail: 'It ended by SIGKILL.', scopes: [] }]);
+  place.lines.length = 0;
+  await expect.poll(() => processes.worked() > 0 && Date.now() >= dueAtMs, PATIENT).toBe(true);
+});
+
+test('a visitor who went away is not among those whose requests a crash cut off', async () => {
+  await processes.textOf('/version');
+  const leaving = new AbortController();
+  const left = place.visit('/slow?ms=1000', BOLT, { signal: leaving.signal }).catch(() => 'left');
+  const cutOff = expect(place.visit('/slow?ms=5000', ACME)).rejects.toMatchObject({ code: 'unavailable' });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  leaving.abort();
+  expect(await left).toBe('left');
+  process.kill(processes.pidOf() as number, 'SIGKILL');
+  await cutOff;
+  await expect.poll(() => place.faults).toMatchObject([{ reason: 'died', scopes: [ACME.scope] }]);
+});
+
+test('a process that loaded as many bundles as it may is replaced, and no request fails', async () => {
+  await processes.textOf('/version');
+  const pid = processes.pidOf();
+  const failures: unknown[] = [];
+  let answers = 0;
+  let isAsking = true;
+  const asking = (async () => {
+    while (isAsking) {
+      await processes.textOf('/version', BOLT).catch((error) => failures.push(error));
+      answers++;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  })();
+  try {
+    const slow = processes.textOf('/slow?ms=2500', SECOND).catch(String);
+    const { tenant, scope } = ACME;
+    const script = await processes.serve('3.0.0');
+    const moved = await place.runtime.move({ vertical: 'notes', tenant, scope, script });
+    expect(moved).toMatchObject({ failure: null });
+    await expect.poll(() => processes.pidOf() !== null && processes.pidOf() !== pid, PATIENT).toBe(true);
+    const successor = processes.pidOf();
+    // Both bundles are in use: it is full again, and kept for that.
+    expect([await processes.textOf('/version'), await processes.textOf('/version', BOLT)]).toEqual([
+      '3.0.0',
+      '1.0.0',
+    ]);
+    const answersThen = answers;
+    await expect.poll(() => answers > answersThen + 20, PATIENT).toBe(true);
+    expect([failures, place.faults, await slow, processes.pidOf()]).toEqual([[], [], 'done', successor]);
+  } finally {
+    isAsking = false;
+    await asking;
+  }
+}, 60_000);
+
+test('a process that outlived its platform is ended by the next start, and what it stored is there', async () => {
+  expect((await place.provision(ACME)).status).toBe(200);
+  const orphan = processes.pidOf() as number;
+  const next = place.open();
+  try {
+    await next.open(['notes']);
+    const node = {
+      ...ACME,
+      vertical: 'notes',
+      version: '1.0.0',
+      surface: 'app',
+      origin: 'http://shop.localhost',
+    };
+    const request = new Request('http://shop.localhost/api/me');
+    expect((await next.fetch('notes', request, node, null)).status).toBe(200);
+    expect(isGone(orphan)).toBe(true);
+  } finally {
+    await next.close();
+  }
+}, 30_000);
