@@ -220,48 +220,6 @@ test('a project with a page of its own builds it, and serves it', async () => {
   );
 });
 
-describe('a project that cannot be made is refused in one sentence, and nothing is left behind', () => {
-  test.each([
-    [2, ['new'], /^<name> is missing\.$/],
-    [2, ['new', 'Paper'], /^<name> cannot be used: it must be lower-case letters/],
-    [2, ['new', '../paper'], /^<name> cannot be used/],
-    [2, ['new', 'p'.repeat(64)], /^<name> cannot be used: it must have at most 63 characters\.$/],
-    [2, ['new', 'zod'], /^<name> cannot be used: the project itself depends on the package zod\.$/],
-    [2, ['new', 'paper', '--title', 'two\nlines'], /^--title cannot be used: it must be one line of text\.$/],
-    [2, ['new', 'paper', '--packages', '.'], /^--packages cannot be used: .* has no packages of Freehold\.$/],
-    [5, ['new', 'paper-trail'], /^There is something at .*paper-trail already/],
-    [
-      1,
-      ['new', 'paper', '--directory', 'paper-trail/package.json/x'],
-      / cannot be written: not a directory \(ENOTDIR\)\.$/,
-    ],
-  ] as const)('exit code %i: %j', async (code, inputs, sentence) => {
-    const before = readdirSync(home);
-    const ended = await freehold(...inputs);
-    expect(ended).toMatchObject({ code, stdout: '' });
-    expect(ended.stderr.trim()).toMatch(sentence);
-    expect(readdirSync(home)).toEqual(before);
-  });
-
-  test('as JSON, the same sentence is the detail', async () => {
-    const ended = await freehold('new', 'Paper', '--json');
-    expect([ended.code, ended.stdout]).toEqual([2, '']);
-    expect(JSON.parse(ended.stderr)).toMatchObject({
-      detail: expect.stringMatching(/^<name> cannot be used/),
-    });
-  });
-});
-
-test('without a folder of packages the answer says that the packages are not published yet', async () => {
-  const ended = await freehold('new', 'plain', '--directory', 'some/where');
-  expect(ended).toMatchObject({ code: 0, stderr: '' });
-  expect(ended.stdout).toMatch(/^Made Plain in some\/where \(\d+ files\)\.\n/);
-  expect(ended.stdout).toContain('  cd some/where\n  npm install\n');
-  expect(ended.stdout).toContain('not published yet');
-  const { dependencies } = JSON.parse(readFileSync(join(home, 'some/where/package.json'), 'utf8'));
-  expect(dependencies['@freehold/app']).toBe('0.1.0');
-});
-
 test('the program has help and a version', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'));
   expect(await freehold('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
