@@ -12,7 +12,7 @@ import type { Me } from '../wire/wire.ts';
 import { PATHS, type PageContent, type Place, pageResponse } from './frame.ts';
 import { type Look, makeLook } from './style.ts';
 import type { Texts } from './texts/shape.ts';
-import { chooseLanguage, type Spoken } from './texts/tables.ts';
+import { chooseTexts, type Spoken } from './texts/tables.ts';
 
 /** The parts that all pages of an application share. */
 export interface Pages {
@@ -48,7 +48,7 @@ export async function openExchange(pages: Pages, c: AppContext): Promise<Exchang
 }
 
 export function spokenFor({ app }: Services, c: AppContext): Spoken {
-  return chooseLanguage(app.look?.language, c.req.header('accept-language'));
+  return chooseTexts(app.look?.language, c.req.header('accept-language'));
 }
 
 /** While the declaration lets no person in, a cookie counts for nothing. */

@@ -1,5 +1,12 @@
 /** The frame around every page: landmarks, the way to the other pages, and the headers. */
-import { type Html, html, Html as Markup } from '@freehold/auth/page-kit';
+import {
+  type Html,
+  html,
+  Html as Markup,
+  REFERRER_POLICY,
+  REFERRER_POLICY_OF_LINKS,
+  renderDocument,
+} from '@freehold/auth/page-kit';
 import type { Look } from './style.ts';
 import type { Spoken } from './texts/tables.ts';
 
@@ -82,15 +89,6 @@ export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers });
 }
 
-/**
- * `no-referrer` would hide addresses as well, but a browser then sends `Origin: null` with our own forms (Fetch, section
- * 3.1), and on plain http that header alone tells them from another site's.
- */
-const REFERRER_POLICY = 'same-origin';
-
-/** For a page whose address holds a token: the address is never sent, `Origin` is. */
-const REFERRER_POLICY_OF_LINKS = 'strict-origin';
-
 async function policyOf(look: Look): Promise<string> {
   return [
     "default-src 'none'",
@@ -106,30 +104,22 @@ function renderPage(around: Surroundings, content: PageContent): string {
   const { look, spoken, business } = around;
   const { frame } = spoken.texts;
   const { title, body, failed = false, narrow = false } = content;
-  // The style sheet is made of our own text and a checked colour: escaping would break it, and change its hash.
-  return html`<!doctype html>
-<html lang="${spoken.tag}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="${look.icon}">
-<title>${failed && frame.errorTitle}${title} · ${business}</title>
-<style>${new Markup(look.css)}</style>
-</head>
-<body>
-<a class="skip" href="#main">${frame.skip}</a>
+  const inFrame = html`<a class="skip" href="#main">${frame.skip}</a>
 <header class="top"><p class="brand"><a href="${PATHS.front}"><bdi>${business}</bdi></a></p>${navigation(around)}</header>
 <main id="main" tabindex="-1" class="${narrow ? 'page' : 'page wide'}">
 <div class="card">
 <h1>${title}</h1>
 ${body}
 </div>
-</main>
-</body>
-</html>
-`.text;
+</main>`;
+  return renderDocument({
+    tag: spoken.tag,
+    title: `${failed ? frame.errorTitle : ''}${title} · ${business}`,
+    icon: look.icon,
+    // Made of our own text and a checked colour: escaping would break it, and change its hash.
+    head: html`<style>${new Markup(look.css)}</style>`,
+    body: inFrame,
+  });
 }
 
 function navigation({ places, path, spoken }: Surroundings): Html {

@@ -5,7 +5,7 @@ import { declaration, openSmallApp } from '../../test/small-app.ts';
 import { defineApp } from '../index.ts';
 import { pager } from './parts.ts';
 import { makeLook } from './style.ts';
-import { chooseLanguage, TEXTS } from './texts/tables.ts';
+import { chooseTexts, TEXTS } from './texts/tables.ts';
 
 /** Every text with its place. Functions are given words, which they must use. */
 function textsOf(value: unknown, place: string): [string, string][] {
@@ -42,7 +42,7 @@ test.each([
   ['fr', 'de', 'de'],
   [undefined, '__proto__, constructor', 'en'],
 ])('a declared language %s and a reader of %s: the page is in %s', (declared, header, tag) => {
-  expect(chooseLanguage(declared, header).tag).toBe(tag);
+  expect(chooseTexts(declared, header).tag).toBe(tag);
 });
 
 test('a page says its language, and is wholly in it', async () => {
@@ -81,9 +81,9 @@ test.each([
   expect(() => defineApp({ ...declaration, look })).toThrow(message);
 });
 
-test('the pages of sign-in have the same colour', async () => {
+test('the pages of sign-in have the same colour and language', async () => {
   await using fixture = await openSmallApp({
-    app: { look: { color: '#a03' } },
+    app: { look: { color: '#a03', language: 'de' } },
     config: { AUTH_PROVIDER: 'directory' },
     services: { mailer: { send: async () => undefined } },
   });
@@ -94,6 +94,8 @@ test('the pages of sign-in have the same colour', async () => {
   const accent = /--auth-accent: [^;]+;/.exec(theirs.text)?.[0];
   expect(accent).toBeDefined();
   expect(own.text).toContain(accent);
+  const signIn = await fixture.reader().open('/api/auth/login', { 'accept-language': 'en' });
+  expect(signIn.text).toContain('<html lang="de">');
 });
 
 test('an instance for programs alone offers no sign-in with a browser', async () => {

@@ -37,6 +37,7 @@ export function makeSignIns(
 ): SignIns {
   const { now, random, fetch } = deps;
   const color = colorOf(app.look ?? {});
+  const language = app.look?.language;
   const runtime: AuthRuntime = {
     onError: '/',
     backchannelLogout: true,
@@ -91,7 +92,11 @@ export function makeSignIns(
       directory: directory(tenant),
       mailer: deps.mailer,
       baseUrl: auth.settings.BASE_URL || origin,
-      theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX), ...(color && { accentColor: color }) },
+      theme: {
+        appName: business.slice(0, APP_NAME_LENGTH_MAX),
+        ...(color && { accentColor: color }),
+        ...(language && { language }),
+      },
       // A misspelt value closes it.
       signUp: auth.settings.SIGN_UP === 'open' ? 'open' : 'closed',
       runtime: cookieDomain === undefined ? runtime : { ...runtime, cookieDomain },

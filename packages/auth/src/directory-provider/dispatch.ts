@@ -1,5 +1,5 @@
 /** The provider's routes, and the way of a request to one of them: who may ask, and how a failure is answered. */
-import { PlatformError, PROBLEMS, publicError } from '@freehold/contracts';
+import { PlatformError, PROBLEMS, publicError, toFailure } from '@freehold/contracts';
 import { requireSameOrigin, wantsPage } from '@freehold/contracts/http';
 import { problemAnswer, withCare } from '../lib/answers.ts';
 import type { Exchange, Handler, ProviderContext } from './lib/context.ts';
@@ -30,6 +30,7 @@ import { postDelete, postEmail, postName, postPassword, showSecurity } from './r
 import { logout, postSessionEnd, postSessionsEndAll } from './routes/sessions.ts';
 import { postSignUp, postSignUpFinish, showSignUp, showSignUpFinish } from './routes/sign-up.ts';
 import { postRecoveryCodes, postTotp, postTotpDisable, postTotpEnable } from './routes/two-step.ts';
+import { chooseLanguage, textsOf } from './texts/language.ts';
 
 export interface Route {
   readonly GET?: Handler;
@@ -122,6 +123,10 @@ function makeExchange(
 ): Exchange {
   const { theme, scopeId } = context;
   const origin = context.originOf(request);
+  const { language, tag } = chooseLanguage(
+    theme.language,
+    request.headers.get('accept-language') ?? undefined,
+  );
   const browser = findKnownBrowser(context, request.headers, origin);
   return {
     ...context,
@@ -129,6 +134,8 @@ function makeExchange(
     query: url.searchParams,
     origin,
     appName: theme.appName ?? new URL(origin).host,
+    t: textsOf(language),
+    tag,
     attempt: { scopeId, address: clientAddress, browser },
   };
 }
@@ -140,14 +147,23 @@ function failure(
 ): Response {
   const shown = publicError(error);
   if (shown.status >= 500) exchange.report(error);
-  if (json || !wantsPage(exchange.request.headers)) return problemAnswer(shown);
-  const page = messagePage({
-    heading: PROBLEMS[shown.code].title,
-    sentences: [shown.message],
+  const { frame } = exchange.t;
+  const sentence = frame.sentenceOf(shown);
+  // Our script shows the sentence to the person.
+  if (json) return problemAnswer(worded(shown, sentence));
+  if (!wantsPage(exchange.request.headers)) return problemAnswer(shown);
+  const page = messagePage(exchange.t, {
+    heading: frame.titleOf(shown, PROBLEMS[shown.code].title),
+    sentences: [sentence],
     failed: true,
-    next: { label: 'Go back', url: exchange.theme.homeUrl },
+    next: { label: frame.goBack, url: exchange.theme.homeUrl },
   });
   return pageResponse(exchange, page, { status: shown.status, headers: shown.headers ?? {} });
+}
+
+/** The same refusal with another sentence. */
+function worded(error: PlatformError, sentence: string): PlatformError {
+  return new PlatformError(error.code, sentence, toFailure(error));
 }
 
 function otherMethod(route: Route): PlatformError {

@@ -3,8 +3,6 @@ import type { IdentityEventType } from '@freehold/auth';
 import type { ProblemCode } from '@freehold/contracts';
 import type { IdentityEventKind } from '../../wire/wire.ts';
 
-export type Language = 'en' | 'de';
-
 /** Text with a part that is known later. */
 type With<Parts extends unknown[]> = (...parts: Parts) => string;
 

@@ -1,6 +1,7 @@
 /** The script of the pages, in a browser made of a few objects. */
 import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { en } from '../texts/en.ts';
 import { CLIENT_SCRIPT } from './client-script.ts';
 
 type Listener = () => unknown;
@@ -59,7 +60,7 @@ function open(parts: Record<string, string>[], { supported = true, conditional =
   };
   let ceremony: () => Promise<unknown> = async () => ({ toJSON: () => ({ id: 'key' }) });
   const elements = parts.map((dataset) => {
-    const element = new FakeElement(dataset);
+    const element = new FakeElement({ ...en.script, ...dataset });
     element.parts.button = new FakeElement();
     element.parts['[data-fault]'] = new FakeElement();
     return element;

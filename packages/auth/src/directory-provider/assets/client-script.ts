@@ -50,7 +50,7 @@ async function attempt(part, use) {
       location.assign(API + 'confirm?returnTo=%2Fapi%2Fauth%2Fsecurity');
       return;
     }
-    fault.textContent = sentenceOf(error);
+    fault.textContent = sentenceOf(error, part);
   } finally {
     button.removeAttribute('aria-busy');
   }
@@ -87,7 +87,7 @@ async function offer(part) {
       await signIn(part, { mediation: 'conditional', signal: waiting.signal });
       return;
     } catch (error) {
-      if (!timedOut && !waiting.signal.aborted) part.querySelector('[data-fault]').textContent = sentenceOf(error);
+      if (!timedOut && !waiting.signal.aborted) part.querySelector('[data-fault]').textContent = sentenceOf(error, part);
       if (!timedOut) return;
     } finally {
       clearTimeout(timer);
@@ -106,10 +106,11 @@ async function ask(name, body) {
   return answer;
 }
 
-function sentenceOf(error) {
+// The page has the sentences, in its language.
+function sentenceOf(error, { dataset }) {
   if (typeof error?.sentence === 'string') return error.sentence;
-  if (error?.name === 'NotAllowedError' || error?.name === 'AbortError') return 'That was cancelled, or took too long. Try again.';
-  if (error?.name === 'InvalidStateError') return 'This device already has a passkey for your account.';
-  return 'That did not work. Try again, or use your password.';
+  if (error?.name === 'NotAllowedError' || error?.name === 'AbortError') return dataset.cancelled;
+  if (error?.name === 'InvalidStateError') return dataset.known;
+  return dataset.failed;
 }
 `;

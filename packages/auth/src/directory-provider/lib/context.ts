@@ -5,6 +5,7 @@ import type { IdentityDirectory } from '../../identity-directory/unit.ts';
 import type { Seals } from '../../lib/seals.ts';
 import type { CompleteTheme } from '../pages/theme.ts';
 import type { PasswordHasher } from '../passwords/password-hash.ts';
+import type { Texts } from '../texts/en.ts';
 import type { Mail } from './mails.ts';
 
 /** The methods of a tenant's identity directory that the provider calls. */
@@ -48,6 +49,9 @@ export interface Exchange extends ProviderContext {
   readonly origin: string;
   /** The application's name on its pages and mails. */
   readonly appName: string;
+  /** The texts in the reader's language, and its tag for `lang`. */
+  readonly t: Texts;
+  readonly tag: string;
   /** The source of this request's attempts: its network, or a browser that an account knows. */
   readonly attempt: Attempt;
 }

@@ -2,6 +2,7 @@
 import { base64url } from 'jose';
 import { z } from 'zod';
 import type { KnownBrowser } from '../../accounts/contract.ts';
+import type { NoticeCode } from '../texts/en.ts';
 import type { Exchange, ProviderContext } from './context.ts';
 
 export interface ShortCookie {
@@ -23,7 +24,7 @@ export const SECOND_FACTOR_COOKIE: ShortCookie = {
  */
 export const RETURN_COOKIE: ShortCookie = { name: 'sb_return_to', maxAgeS: 24 * 60 * 60, sameSite: 'Lax' };
 
-/** The outcome of the last step, for the next page to show. In an address, any site could make it up. */
+/** The code of the last step's outcome, for the next page to show. In an address, any site could make it up. */
 const NOTICE_COOKIE: ShortCookie = { name: 'sb_notice', maxAgeS: 60, sameSite: 'Lax' };
 
 /** Marks a browser in which an account has signed in before (OWASP, "device cookies"). It opens nothing. */
@@ -97,35 +98,18 @@ export function findKnownBrowser(
   return now() < browser.sinceMs + BROWSER_COOKIE.maxAgeS * 1_000 ? browser : undefined;
 }
 
-/** The sentences of notices; their cookie holds the code alone. */
-const NOTICES = {
-  name_saved: 'Your name was saved.',
-  email_sent: 'Open the mail that we sent to the new address, and follow its link to confirm the address.',
-  email_changed: 'Your address was changed. From now on you sign in with the new one.',
-  password_changed: 'Your password was changed, and all other sessions were ended.',
-  passkey_added: 'The passkey was added.',
-  passkey_renamed: 'The passkey was renamed.',
-  passkey_removed: 'The passkey was removed.',
-  totp_disabled: 'Two-step verification was turned off.',
-  session_ended: 'That session was ended.',
-  signed_out: 'You are signed out everywhere.',
-  second_factor_expired: 'That took too long, or too many codes were wrong. Sign in again.',
-} as const;
-
-export type NoticeCode = keyof typeof NOTICES;
-
 /** Returns the `Set-Cookie` value by which the next page shows a notice. */
 export function noticeCookie({ origin }: Exchange, code: NoticeCode): string {
   return setShortCookie(NOTICE_COOKIE, origin, code);
 }
 
 /** Returns the notice to show, and the `Set-Cookie` values that clear it. */
-export function takeNotice({ request, origin }: Exchange): {
+export function takeNotice({ request, origin, t }: Exchange): {
   readonly notice: string | undefined;
   readonly setCookies: readonly string[];
 } {
   const code = readShortCookie(request.headers, NOTICE_COOKIE, origin);
   if (code === null) return { notice: undefined, setCookies: [] };
-  const notice = Object.hasOwn(NOTICES, code) ? NOTICES[code as NoticeCode] : undefined;
+  const notice = Object.hasOwn(t.notices, code) ? t.notices[code as NoticeCode] : undefined;
   return { notice, setCookies: [clearShortCookie(NOTICE_COOKIE, origin)] };
 }

@@ -1,14 +1,19 @@
 /** The provider's mails. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { de } from '../texts/de.ts';
+import { en } from '../texts/en.ts';
 import { accountExistsMail, emailChangeMail, noticeMail, resetMail, signUpMail } from './mails.ts';
 
-const sender = { appName: 'Fieldwork', origin: 'https://app.example' };
+const sender = { appName: 'Fieldwork', origin: 'https://app.example', t: en, tag: 'en' };
+const languages = [sender, { ...sender, t: de, tag: 'de' }];
 const url = 'https://app.example/api/auth/reset/finish?token=abc&x=1';
 
 test('the text and the HTML say the same, and both have the link', () => {
-  for (const make of [signUpMail, resetMail, emailChangeMail]) {
-    const mail = make(sender, { to: 'ada@example.com', url, lifetimeMs: 3_600_000 });
+  for (const [make, from] of [signUpMail, resetMail, emailChangeMail].flatMap((each) =>
+    languages.map((language) => [each, language] as const),
+  )) {
+    const mail = make(from, { to: 'ada@example.com', url, lifetimeMs: 3_600_000 });
     expect(mail.to).toBe('ada@example.com');
     expect(mail.text).toContain(url);
     expect(mail.html).toContain(`href="${url.replace('&', '&amp;')}"`);

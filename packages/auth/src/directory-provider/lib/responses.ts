@@ -12,10 +12,11 @@ interface PageInit {
 
 /** Returns a page that no cache stores and no other site frames, and that runs no script but ours. */
 export function pageResponse(exchange: Exchange, content: PageContent, init: PageInit = {}): Response {
-  const body = renderPage({ theme: exchange.theme, appName: exchange.appName }, content);
+  const body = renderPage(exchange, content);
   const headers = new Headers({
     ...init.headers,
     'content-type': 'text/html; charset=utf-8',
+    'content-language': exchange.tag,
     'content-security-policy': policyOf(exchange),
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': PERMISSIONS,
@@ -47,8 +48,7 @@ export async function tooMany(
   page: (alert: string) => PageContent | Promise<PageContent>,
 ): Promise<Response> {
   const minutes = Math.max(1, Math.ceil(retryAfterMs / 60_000));
-  const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const content = await page(`Too many attempts. Try again in ${wait}.`);
+  const content = await page(exchange.t.frame.tooMany(minutes));
   const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   return pageResponse(exchange, content, { status: 429, headers: { 'retry-after': seconds } });
 }
@@ -63,22 +63,25 @@ export interface Invalid {
 const REFUSALS: ReadonlySet<string> = new Set(['conflict', 'not_found', 'validation_failed']);
 
 /** Returns the directory's answer, or the field that it refused. Every other failure stays one. */
-export async function orInvalid<T>(answer: Promise<T>): Promise<T | Invalid> {
+export async function orInvalid<T>({ t }: Pick<Exchange, 't'>, answer: Promise<T>): Promise<T | Invalid> {
   try {
     return await answer;
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'validation_failed') throw error;
-    return { outcome: 'invalid', field: error.errors?.[0]?.path ?? '', message: error.message };
+    return { outcome: 'invalid', field: error.errors?.[0]?.path ?? '', message: t.frame.sentenceOf(error) };
   }
 }
 
 /** Returns the directory's answer, or the sentence of its refusal: another tab may have been quicker. */
-export async function orRefusal<T>(answer: Promise<T>): Promise<T | { readonly refusal: string }> {
+export async function orRefusal<T>(
+  { t }: Pick<Exchange, 't'>,
+  answer: Promise<T>,
+): Promise<T | { readonly refusal: string }> {
   try {
     return await answer;
   } catch (error) {
     if (!(error instanceof PlatformError) || !REFUSALS.has(error.code)) throw error;
-    return { refusal: error.message };
+    return { refusal: t.frame.sentenceOf(error) };
   }
 }
 
@@ -86,10 +89,10 @@ export async function orRefusal<T>(answer: Promise<T>): Promise<T | { readonly r
  * `no-referrer` would hide the pages' addresses as well, but a browser then sends `Origin: null` with our own forms
  * (Fetch, section 3.1), and on plain http that header alone tells them from another site's.
  */
-const REFERRER_POLICY = 'same-origin';
+export const REFERRER_POLICY = 'same-origin';
 
 /** For a page whose address holds a token: the address is never sent, `Origin` is. */
-const REFERRER_POLICY_OF_LINKS = 'strict-origin';
+export const REFERRER_POLICY_OF_LINKS = 'strict-origin';
 
 const PERMISSIONS = [
   'publickey-credentials-get=(self)',

@@ -1,5 +1,7 @@
 /** The parts of forms: inputs with their labels, hints and faults, linked for users of screen readers. */
-import { type Html, html } from './html.ts';
+
+import { type Html, html } from '../markup/html.ts';
+import type { Texts } from '../texts/en.ts';
 
 export interface Field {
   readonly name: string;
@@ -19,6 +21,8 @@ export interface Field {
   readonly maxLength?: number;
   /** Precedes the ids when one page has the same field twice. */
   readonly prefix?: string;
+  /** The label of the button that shows a password. */
+  readonly reveal?: string;
 }
 
 /** The id of a form's alert, which describes the fields of `faultAbove`. */
@@ -43,7 +47,7 @@ ${fault !== undefined && html`<p class="fault" id="${id}-fault" role="alert">${f
   }${(fault !== undefined || faultAbove) && html` aria-invalid="true"`}${
     describedBy !== '' && html` aria-describedby="${describedBy}"`
   }${options.autofocus === true && html` autofocus`}>
-${type === 'password' && html`<button type="button" class="reveal" data-reveal="${id}" aria-pressed="false" hidden>Show password</button>`}
+${options.reveal !== undefined && html`<button type="button" class="reveal" data-reveal="${id}" aria-pressed="false" hidden>${options.reveal}</button>`}
 </div>`;
 }
 
@@ -79,21 +83,25 @@ ${content}
 }
 
 /** The field of a new password, with its account for password managers. */
-export function newPasswordField(options: {
-  readonly email: string;
-  readonly fault?: string | undefined;
-  readonly prefix?: string;
-  readonly autofocus?: boolean;
-}): Html {
+export function newPasswordField(
+  t: Texts,
+  options: {
+    readonly email: string;
+    readonly fault?: string | undefined;
+    readonly prefix?: string;
+    readonly autofocus?: boolean;
+  },
+): Html {
   const { email, fault, prefix = '', autofocus } = options;
-  return html`<div hidden><label for="${prefix}username">E-mail address</label>
+  return html`<div hidden><label for="${prefix}username">${t.frame.email}</label>
 <input id="${prefix}username" name="username" type="email" autocomplete="username" value="${email}" readonly></div>
 ${field({
   name: 'password',
-  label: 'New password',
+  label: t.newPassword.label,
+  reveal: t.frame.showPassword,
   type: 'password',
   autocomplete: 'new-password',
-  hint: 'At least 8 characters. A few words in a row are easy to remember and hard to guess.',
+  hint: t.newPassword.hint,
   fault,
   prefix,
   autofocus: autofocus ?? fault !== undefined,

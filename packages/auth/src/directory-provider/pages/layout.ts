@@ -1,12 +1,16 @@
 /** The frame around every page. */
 
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../markup/html.ts';
+import type { Texts } from '../texts/en.ts';
 import { authUrl } from './paths.ts';
 import type { CompleteTheme } from './theme.ts';
 
 export interface View {
   readonly theme: CompleteTheme;
   readonly appName: string;
+  readonly t: Texts;
+  /** The language for `lang`. */
+  readonly tag: string;
 }
 
 export interface PageContent {
@@ -18,30 +22,46 @@ export interface PageContent {
   readonly wide?: boolean;
 }
 
-export function renderPage({ theme, appName }: View, content: PageContent): string {
+export function renderPage({ theme, appName, t, tag }: View, content: PageContent): string {
   const { heading, body, failed = false, wide = false } = content;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="${iconOf(theme)}">
-<title>${failed && 'Error: '}${heading} · ${appName}</title>
-<link rel="stylesheet" href="/api/auth/style.css">
+  const head = html`<link rel="stylesheet" href="/api/auth/style.css">
 ${theme.stylesheetUrl !== undefined && html`<link rel="stylesheet" href="${theme.stylesheetUrl}">`}
-<script type="module" src="/api/auth/client.js"></script>
-</head>
-<body>
-<main class="${wide ? 'page wide' : 'page'}">
+<script type="module" src="/api/auth/client.js"></script>`;
+  const main = html`<main class="${wide ? 'page wide' : 'page'}">
 <p class="brand"><a href="${theme.homeUrl}">${theme.logoUrl !== undefined && html`<img src="${theme.logoUrl}" alt="" height="32">`}<span>${appName}</span></a></p>
 <div class="card">
 <h1>${heading}</h1>
 ${body}
 </div>
-${theme.supportUrl !== undefined && html`<p class="foot"><a href="${theme.supportUrl}">Get help</a></p>`}
-</main>
+${theme.supportUrl !== undefined && html`<p class="foot"><a href="${theme.supportUrl}">${t.frame.help}</a></p>`}
+</main>`;
+  const title = `${failed ? t.frame.error : ''}${heading} · ${appName}`;
+  return renderDocument({ tag, title, icon: iconOf(theme), head, body: main });
+}
+
+/** A whole page, here and in the pages of an application: what all of them have in their head. */
+export function renderDocument(page: {
+  readonly tag: string;
+  readonly title: string;
+  /** An address. */
+  readonly icon: string;
+  /** Style sheets and scripts. */
+  readonly head: Html;
+  readonly body: Html;
+}): string {
+  return html`<!doctype html>
+<html lang="${page.tag}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="${page.icon}">
+<title>${page.title}</title>
+${page.head}
+</head>
+<body>
+${page.body}
 </body>
 </html>
 `.text;
@@ -55,14 +75,17 @@ function iconOf({ accent }: CompleteTheme): string {
 }
 
 /** A page with a message alone. `next`: one of our addresses, by default the sign-in page. */
-export function messagePage(message: {
-  readonly heading: string;
-  readonly sentences: readonly string[];
-  readonly failed?: boolean;
-  readonly next?: { readonly label: string; readonly url: string };
-}): PageContent {
+export function messagePage(
+  t: Texts,
+  message: {
+    readonly heading: string;
+    readonly sentences: readonly string[];
+    readonly failed?: boolean;
+    readonly next?: { readonly label: string; readonly url: string };
+  },
+): PageContent {
   const { heading, sentences, failed = false, next } = message;
-  const { label, url } = next ?? { label: 'Sign in', url: authUrl('login') };
+  const { label, url } = next ?? { label: t.frame.signIn, url: authUrl('login') };
   return {
     heading,
     failed,

@@ -1,9 +1,11 @@
 /** The pages around a mail: the request for it, the confirmation that it was sent, and the pages of its link. */
 import type { Passkey } from '../../accounts/contract.ts';
+import { type Html, html } from '../markup/html.ts';
+import type { Texts } from '../texts/en.ts';
 import { alert, checkbox, chosen, day, field, form, hidden, newPasswordField } from './fields.ts';
-import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
 import { authUrl } from './paths.ts';
+import { scriptTexts } from './sign-in-pages.ts';
 
 interface Asked {
   readonly returnTo: string | null;
@@ -13,18 +15,19 @@ interface Asked {
 }
 
 export function signUpPage(
+  t: Texts,
   page: Asked & { readonly appName: string; readonly name?: string; readonly nameFault?: string },
 ): PageContent {
   const { appName, returnTo, email, name, emailFault, nameFault, alert: fault } = page;
   return {
-    heading: `Sign up to ${appName}`,
+    heading: t.signUp.heading(appName),
     failed: Boolean(fault ?? emailFault ?? nameFault),
     body: html`${alert(fault)}${form(
       authUrl('sign-up'),
-      html`${hidden('returnTo', returnTo)}${emailField({ email, fault: emailFault })}
+      html`${hidden('returnTo', returnTo)}${emailField(t, { email, fault: emailFault })}
 ${field({
   name: 'name',
-  label: 'Your name (optional)',
+  label: t.frame.nameOptional,
   autocomplete: 'name',
   value: name,
   required: false,
@@ -32,38 +35,41 @@ ${field({
   fault: nameFault,
   autofocus: emailFault === undefined && nameFault !== undefined,
 })}
-<p class="actions"><button class="button">Continue</button></p>`,
+<p class="actions"><button class="button">${t.frame.continue}</button></p>`,
     )}
-<ul class="links"><li>You have an account? <a href="${authUrl('login', { returnTo })}">Sign in</a></li></ul>`,
+<ul class="links"><li>${t.signUp.haveAccount} <a href="${authUrl('login', { returnTo })}">${t.frame.signIn}</a></li></ul>`,
   };
 }
 
-export function resetPage(page: Asked): PageContent {
+export function resetPage(t: Texts, page: Asked): PageContent {
   const { returnTo, email, emailFault, alert: fault } = page;
   return {
-    heading: 'Choose a new password',
+    heading: t.reset.heading,
     failed: Boolean(fault ?? emailFault),
-    body: html`<p>Type your e-mail address. We send you a link with which you can choose a new password.</p>
+    body: html`<p>${t.reset.what}</p>
 ${alert(fault)}${form(
   authUrl('reset'),
-  html`${hidden('returnTo', returnTo)}${emailField({ email, fault: emailFault })}
-<p class="actions"><button class="button">Send the link</button></p>`,
+  html`${hidden('returnTo', returnTo)}${emailField(t, { email, fault: emailFault })}
+<p class="actions"><button class="button">${t.reset.send}</button></p>`,
 )}
-<ul class="links"><li><a href="${authUrl('login', { returnTo })}">Back to signing in</a></li></ul>`,
+<ul class="links"><li><a href="${authUrl('login', { returnTo })}">${t.frame.backToSignIn}</a></li></ul>`,
   };
 }
 
 /** The same for every address: it does not reveal whether there is an account. */
-export function mailSentPage(page: {
-  readonly email: string;
-  readonly returnTo: string | null;
-  readonly back: string;
-}): PageContent {
+export function mailSentPage(
+  t: Texts,
+  page: {
+    readonly email: string;
+    readonly returnTo: string | null;
+    readonly back: string;
+  },
+): PageContent {
   return {
-    heading: 'Check your mail',
-    body: html`<p>If ${chosen(page.email)} can be used for this, we have sent a link to it. It may take a few minutes; check your spam folder too.</p>
-<ul class="links"><li><a href="${authUrl(page.back, { returnTo: page.returnTo })}">Use another address</a></li>
-<li><a href="${authUrl('login', { returnTo: page.returnTo })}">Back to signing in</a></li></ul>`,
+    heading: t.mailSent.heading,
+    body: html`<p>${t.mailSent.what(chosen(page.email))}</p>
+<ul class="links"><li><a href="${authUrl(page.back, { returnTo: page.returnTo })}">${t.mailSent.another}</a></li>
+<li><a href="${authUrl('login', { returnTo: page.returnTo })}">${t.frame.backToSignIn}</a></li></ul>`,
   };
 }
 
@@ -75,18 +81,19 @@ export interface FinishPage {
 
 /** The page of a sign-up link: the user chooses a first credential. */
 export function signUpFinishPage(
+  t: Texts,
   page: FinishPage & { readonly appName: string; readonly name?: string | null; readonly nameFault?: string },
 ): PageContent {
   const { token, email, appName, name, fault, nameFault } = page;
   return {
-    heading: `Finish signing up to ${appName}`,
+    heading: t.signUp.finish(appName),
     failed: Boolean(fault ?? nameFault),
-    body: html`<p>You are signing up as ${chosen(email)}.</p>
+    body: html`<p>${t.signUp.as(chosen(email))}</p>
 ${form(
   authUrl('sign-up/finish'),
   html`${hidden('token', token)}${field({
     name: 'name',
-    label: 'Your name (optional)',
+    label: t.frame.nameOptional,
     autocomplete: 'name',
     value: name,
     required: false,
@@ -94,85 +101,93 @@ ${form(
     fault: nameFault,
     autofocus: nameFault !== undefined,
   })}
-${newPasswordField({ email, fault, autofocus: fault !== undefined && nameFault === undefined })}
-<p class="actions"><button class="button">Sign up</button></p>`,
+${newPasswordField(t, { email, fault, autofocus: fault !== undefined && nameFault === undefined })}
+<p class="actions"><button class="button">${t.signUp.button}</button></p>`,
 )}
-<div class="passkey" data-passkey="register" data-link-token="${token}" data-name-from="name" hidden>
-<p class="or" aria-hidden="true">or</p>
-<p class="hint">A passkey signs you in with your fingerprint, your face or the lock of your device. There is no password to remember.</p>
+<div class="passkey" data-passkey="register" data-link-token="${token}" data-name-from="name"${scriptTexts(t)} hidden>
+<p class="or" aria-hidden="true">${t.frame.or}</p>
+<p class="hint">${t.signUp.passkeyWhat}</p>
 <p class="fault" role="alert" data-fault></p>
-<p class="actions"><button type="button" class="button plain">Sign up with a passkey</button></p>
+<p class="actions"><button type="button" class="button plain">${t.signUp.passkey}</button></p>
 </div>`,
   };
 }
 
 /** The page of a reset link. A passkey that an attacker added would outlive the new password. */
 export function resetFinishPage(
+  t: Texts,
   page: FinishPage & { readonly passkeys: readonly Passkey[]; readonly removing?: boolean },
 ): PageContent {
   const { token, email, passkeys, removing, fault } = page;
   return {
-    heading: 'Choose a new password',
+    heading: t.reset.heading,
     failed: fault !== undefined,
-    body: html`<p>For ${chosen(email)}. All sessions of the account are ended with it, and you are signed in here.</p>
+    body: html`<p>${t.reset.forAccount(chosen(email))}</p>
 ${form(
   authUrl('reset/finish'),
-  html`${hidden('token', token)}${newPasswordField({ email, fault })}
-${passkeys.length > 0 && passkeysToRemove(passkeys, removing)}
-<p class="actions"><button class="button">Save the password</button></p>`,
+  html`${hidden('token', token)}${newPasswordField(t, { email, fault })}
+${passkeys.length > 0 && passkeysToRemove(t, passkeys, removing)}
+<p class="actions"><button class="button">${t.reset.save}</button></p>`,
 )}`,
   };
 }
 
-function passkeysToRemove(passkeys: readonly Passkey[], removing: boolean | undefined): Html {
-  return html`<p>These passkeys can sign in to the account as well:</p>
-<ul>${passkeys.map((passkey) => html`<li>${chosen(passkey.name)}, added on ${day(passkey.createdMs)}</li>`)}</ul>
-${checkbox({ name: 'removePasskeys', label: 'Remove all passkeys. Do so if you do not know every one.', checked: removing })}`;
+function passkeysToRemove(
+  { reset }: Texts,
+  passkeys: readonly Passkey[],
+  removing: boolean | undefined,
+): Html {
+  return html`<p>${reset.passkeys}</p>
+<ul>${passkeys.map((passkey) => html`<li>${reset.addedOn(chosen(passkey.name), day(passkey.createdMs))}</li>`)}</ul>
+${checkbox({ name: 'removePasskeys', label: reset.removePasskeys, checked: removing })}`;
 }
 
-export function emailFinishPage(page: FinishPage & { readonly former: string }): PageContent {
+export function emailFinishPage(t: Texts, page: FinishPage & { readonly former: string }): PageContent {
   const { token, email, former } = page;
   return {
-    heading: 'Use this address?',
-    body: html`<p>Your account ${chosen(former)} gets the address ${chosen(email)}. From now on you sign in with that, and mail about your account goes there.</p>
+    heading: t.emailFinish.heading,
+    body: html`<p>${t.emailFinish.what(chosen(former), chosen(email))}</p>
 ${form(
   authUrl('email/finish'),
-  html`${hidden('token', token)}<p class="actions"><button class="button">Use this address</button></p>`,
+  html`${hidden('token', token)}<p class="actions"><button class="button">${t.emailFinish.button}</button></p>`,
 )}`,
   };
 }
 
-export function emailRevertPage({ token, email }: FinishPage): PageContent {
+export function emailRevertPage(t: Texts, { token, email }: FinishPage): PageContent {
   return {
-    heading: 'Take your account back?',
-    body: html`<p>The account gets its address ${chosen(email)} back, and all its sessions are ended. Then choose a new password.</p>
+    heading: t.emailRevert.heading,
+    body: html`<p>${t.emailRevert.what(chosen(email))}</p>
 ${form(
   authUrl('email/revert'),
-  html`${hidden('token', token)}<p class="actions"><button class="button">Take it back</button></p>`,
+  html`${hidden('token', token)}<p class="actions"><button class="button">${t.emailRevert.button}</button></p>`,
 )}`,
   };
 }
 
 /** A link that is unknown, used, retired or expired: the page does not reveal which. */
-export function deadLinkPage(page: { readonly askAgain: string }): PageContent {
+export function deadLinkPage(t: Texts, page: { readonly askAgain: string }): PageContent {
   return {
-    heading: 'This link no longer works',
+    heading: t.deadLink.heading,
     failed: true,
-    body: html`<p>A link works once, for a while, and only the newest one does.</p>
-<p class="actions"><a class="button" href="${authUrl(page.askAgain)}">Ask for a new one</a></p>`,
+    body: html`<p>${t.deadLink.what}</p>
+<p class="actions"><a class="button" href="${authUrl(page.askAgain)}">${t.deadLink.again}</a></p>`,
   };
 }
 
-function emailField({
-  email,
-  fault,
-}: {
-  readonly email?: string | undefined;
-  readonly fault?: string | undefined;
-}) {
+function emailField(
+  t: Texts,
+  {
+    email,
+    fault,
+  }: {
+    readonly email?: string | undefined;
+    readonly fault?: string | undefined;
+  },
+) {
   return field({
     name: 'email',
-    label: 'E-mail address',
+    label: t.frame.email,
     type: 'email',
     inputmode: 'email',
     autocomplete: 'email',

@@ -2,7 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountSecurity } from '../../accounts/contract.ts';
-import { html } from './html.ts';
+import { html } from '../markup/html.ts';
+import { de } from '../texts/de.ts';
+import { en, type Texts } from '../texts/en.ts';
 import { messagePage, type PageContent, renderPage } from './layout.ts';
 import {
   deadLinkPage,
@@ -20,7 +22,7 @@ import { completeTheme } from './theme.ts';
 import { otpauthUri, recoveryCodesPage, totpSetupPage } from './totp-pages.ts';
 
 /** Every page, in every state that shows more than another, with one text in the place of every user's own words. */
-function pagesWith(text: string): PageContent[] {
+function pagesWith(t: Texts, text: string): PageContent[] {
   const account: AccountSecurity = {
     userId: 'usr_1',
     email: text,
@@ -41,13 +43,13 @@ function pagesWith(text: string): PageContent[] {
   const bare = { ...account, passwordChangedMs: null, passkeys: [], totp: true, emailVerified: false };
   const all = { appName: text, email: text, name: text, token: text };
   return [
-    loginPage({ appName: text, returnTo: null, signUpOpen: false }),
-    loginPage({ appName: text, returnTo: text, signUpOpen: true, email: text, alert: text, notice: text }),
-    secondFactorPage({ returnTo: text }),
-    secondFactorPage({ returnTo: null, fault: text }),
-    confirmPage({ email: text, returnTo: text, hasPassword: true, hasPasskeys: true, fault: text }),
-    confirmPage({ email: text, returnTo: text, hasPassword: false, hasPasskeys: true }),
-    signUpPage({
+    loginPage(t, { appName: text, returnTo: null, signUpOpen: false }),
+    loginPage(t, { appName: text, returnTo: text, signUpOpen: true, email: text, alert: text, notice: text }),
+    secondFactorPage(t, { returnTo: text }),
+    secondFactorPage(t, { returnTo: null, fault: text }),
+    confirmPage(t, { email: text, returnTo: text, hasPassword: true, hasPasskeys: true, fault: text }),
+    confirmPage(t, { email: text, returnTo: text, hasPassword: false, hasPasskeys: true }),
+    signUpPage(t, {
       appName: text,
       returnTo: text,
       email: text,
@@ -56,31 +58,34 @@ function pagesWith(text: string): PageContent[] {
       nameFault: text,
       alert: text,
     }),
-    signUpPage({ appName: text, returnTo: null }),
-    signUpFinishPage({ ...all, fault: text, nameFault: text }),
-    signUpFinishPage({ ...all, name: null }),
-    resetPage({ returnTo: text, email: text, emailFault: text, alert: text }),
-    resetFinishPage({ token: text, email: text, passkeys: [], fault: text }),
-    resetFinishPage({ token: text, email: text, passkeys: account.passkeys, removing: true }),
-    emailFinishPage({ token: text, email: text, former: text }),
-    emailRevertPage({ token: text, email: text }),
-    mailSentPage({ email: text, returnTo: text, back: 'reset' }),
-    deadLinkPage({ askAgain: 'reset' }),
-    messagePage({ heading: text, sentences: [text, text], next: { label: text, url: '/' } }),
-    totpSetupPage({ appName: text, email: text, secret: 'ABCDEFGH234567', sealed: text, fault: text }),
-    recoveryCodesPage({ codes: [text, text] }),
-    securityPage({ ...shared, fresh: true, notice: text, alert: text }),
-    securityPage({ ...shared, fresh: false }),
-    securityPage({ ...shared, account: bare, fresh: true }),
+    signUpPage(t, { appName: text, returnTo: null }),
+    signUpFinishPage(t, { ...all, fault: text, nameFault: text }),
+    signUpFinishPage(t, { ...all, name: null }),
+    resetPage(t, { returnTo: text, email: text, emailFault: text, alert: text }),
+    resetFinishPage(t, { token: text, email: text, passkeys: [], fault: text }),
+    resetFinishPage(t, { token: text, email: text, passkeys: account.passkeys, removing: true }),
+    emailFinishPage(t, { token: text, email: text, former: text }),
+    emailRevertPage(t, { token: text, email: text }),
+    mailSentPage(t, { email: text, returnTo: text, back: 'reset' }),
+    deadLinkPage(t, { askAgain: 'reset' }),
+    messagePage(t, { heading: text, sentences: [text, text], next: { label: text, url: '/' } }),
+    totpSetupPage(t, { appName: text, email: text, secret: 'ABCDEFGH234567', sealed: text, fault: text }),
+    recoveryCodesPage(t, { codes: [text, text] }),
+    securityPage(t, { ...shared, fresh: true, notice: text, alert: text }),
+    securityPage(t, { ...shared, fresh: false }),
+    securityPage(t, { ...shared, account: bare, fresh: true }),
     ...(['name', 'email', 'password', 'delete'] as const).map((section) =>
-      securityPage({ ...shared, fresh: true, fault: { section, message: text, typed: text } }),
+      securityPage(t, { ...shared, fresh: true, fault: { section, message: text, typed: text } }),
     ),
   ];
 }
 
 function rendered(text: string): string[] {
   const theme = completeTheme({ logoUrl: '/logo.svg', supportUrl: 'mailto:help@example.com' });
-  return pagesWith(text).map((page) => renderPage({ theme, appName: text }, page));
+  return [
+    ...pagesWith(en, text).map((page) => renderPage({ theme, appName: text, t: en, tag: 'en' }, page)),
+    ...pagesWith(de, text).map((page) => renderPage({ theme, appName: text, t: de, tag: 'de-AT' }, page)),
+  ];
 }
 
 /** The tags of a page without the values of their attributes. */
@@ -125,7 +130,7 @@ describe('hostile words', () => {
 describe('every page', () => {
   test.each(rendered('Ada').map((page, index) => [index, page] as const))('%i', (_, page) => {
     expect(page.match(/<h1>/g)).toHaveLength(1);
-    expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
+    expect(page).toMatch(/^<!doctype html>\n<html lang="(?:en|de-AT)">/);
     expect(page.match(/<title>[^<]+<\/title>/g)).toHaveLength(1);
     expect(page.match(/<main /g)).toHaveLength(1);
     // Every id is unique, and every reference points at an id.
@@ -160,8 +165,8 @@ describe('every page', () => {
 
   test('a fault is an alert that describes its field, with the focus there', () => {
     const page = renderPage(
-      { theme: completeTheme(), appName: 'Fieldwork' },
-      resetPage({ returnTo: null, email: 'x', emailFault: 'Not an address.' }),
+      { theme: completeTheme(), appName: 'Fieldwork', t: en, tag: 'en' },
+      resetPage(en, { returnTo: null, email: 'x', emailFault: 'Not an address.' }),
     );
     expect(page).toContain('<p class="fault" id="email-fault" role="alert">Not an address.</p>');
     expect(page).toMatch(
@@ -172,7 +177,10 @@ describe('every page', () => {
 
   test('an application’s own style sheet comes after ours', () => {
     const theme = completeTheme({ stylesheetUrl: 'https://cdn.example/a.css?x="' });
-    const page = renderPage({ theme, appName: 'x' }, deadLinkPage({ askAgain: 'reset' }));
+    const page = renderPage(
+      { theme, appName: 'x', t: en, tag: 'en' },
+      deadLinkPage(en, { askAgain: 'reset' }),
+    );
     expect(page.indexOf('/api/auth/style.css')).toBeLessThan(
       page.indexOf('https://cdn.example/a.css?x=&quot;'),
     );

@@ -1,11 +1,12 @@
 /** The account page, on which a user sees and changes their credentials and ends their sessions. */
 import type { AccountSecurity, Passkey } from '../../accounts/contract.ts';
 import type { ListedSession } from '../../sessions/operations.ts';
+import { type Html, html } from '../markup/html.ts';
+import type { Texts } from '../texts/en.ts';
 import { alert, chosen, day, field, form, hidden, newPasswordField, notice } from './fields.ts';
-import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
 import { authUrl, SECURITY_PATH } from './paths.ts';
-import { noScript } from './sign-in-pages.ts';
+import { noScript, scriptTexts } from './sign-in-pages.ts';
 
 export interface SecurityFault {
   readonly section: 'name' | 'email' | 'password' | 'delete';
@@ -24,36 +25,36 @@ export interface SecurityPage {
   readonly fault?: SecurityFault;
 }
 
-export function securityPage(page: SecurityPage): PageContent {
+export function securityPage(t: Texts, page: SecurityPage): PageContent {
   const { fresh, fault } = page;
   return {
-    heading: 'Sign-in and security',
+    heading: t.security.heading,
     wide: true,
     failed: fault !== undefined || page.alert !== undefined,
     body: html`${notice(page.notice)}${alert(page.alert)}${
       !fresh &&
-      html`<p class="notice">To change how you sign in, <a href="${authUrl('confirm', { returnTo: SECURITY_PATH })}">confirm that it is you</a> first.</p>`
+      html`<p class="notice">${t.security.confirmFirst(authUrl('confirm', { returnTo: SECURITY_PATH }))}</p>`
     }
-${profileSection(page)}
-${emailSection(page)}
-${passwordSection(page)}
-${passkeysSection(page)}
-${twoStepSection(page)}
-${sessionsSection(page)}
-${deleteSection(page)}
-<p class="actions"><a class="button plain" href="${authUrl('logout')}">Sign out</a></p>`,
+${profileSection(t, page)}
+${emailSection(t, page)}
+${passwordSection(t, page)}
+${passkeysSection(t, page)}
+${twoStepSection(t, page)}
+${sessionsSection(t, page)}
+${deleteSection(t, page)}
+<p class="actions"><a class="button plain" href="${authUrl('logout')}">${t.security.signOut}</a></p>`,
   };
 }
 
-function profileSection({ account, fault }: SecurityPage): Html {
+function profileSection({ security: t }: Texts, { account, fault }: SecurityPage): Html {
   const wrong = fault?.section === 'name' ? fault : undefined;
   return section(
-    'Name',
+    t.name,
     form(
       authUrl('security/name'),
       html`${field({
         name: 'name',
-        label: 'Name',
+        label: t.name,
         autocomplete: 'name',
         value: wrong?.typed ?? account.name,
         required: false,
@@ -61,120 +62,122 @@ function profileSection({ account, fault }: SecurityPage): Html {
         fault: wrong?.message,
         autofocus: wrong !== undefined,
       })}
-<p class="actions"><button class="button plain">Save the name</button></p>`,
+<p class="actions"><button class="button plain">${t.saveName}</button></p>`,
     ),
   );
 }
 
-function emailSection({ account, fresh, fault }: SecurityPage): Html {
+function emailSection({ security: t, frame }: Texts, { account, fresh, fault }: SecurityPage): Html {
   const wrong = fault?.section === 'email' ? fault : undefined;
   return section(
-    'E-mail address',
-    html`<p>${chosen(account.email)}${account.emailVerified ? ' (confirmed)' : ' (not confirmed)'}</p>${
+    frame.email,
+    html`<p>${chosen(account.email)} ${account.emailVerified ? t.isConfirmed : t.isNotConfirmed}</p>${
       fresh &&
       form(
         authUrl('security/email'),
         html`${field({
           name: 'email',
-          label: 'New address',
+          label: t.newAddress,
           type: 'email',
           inputmode: 'email',
           autocomplete: 'email',
           value: wrong?.typed,
-          hint: 'We send a link to it. Nothing changes until you follow the link.',
+          hint: t.newAddressHint,
           fault: wrong?.message,
           autofocus: wrong !== undefined,
         })}
-<p class="actions"><button class="button plain">Change the address</button></p>`,
+<p class="actions"><button class="button plain">${t.changeAddress}</button></p>`,
       )
     }`,
   );
 }
 
-function passwordSection({ account, fresh, fault }: SecurityPage): Html {
+function passwordSection(texts: Texts, { account, fresh, fault }: SecurityPage): Html {
+  const { security: t, frame } = texts;
   const { passwordChangedMs, email } = account;
   const wrong = fault?.section === 'password' ? fault : undefined;
   return section(
-    'Password',
-    html`<p>${passwordChangedMs === null ? 'Your account has no password.' : html`Set on ${day(passwordChangedMs)}.`}</p>${
+    frame.password,
+    html`<p>${passwordChangedMs === null ? t.noPassword : t.setOn(day(passwordChangedMs))}</p>${
       fresh &&
       form(
         authUrl('security/password'),
-        html`${newPasswordField({ email, fault: wrong?.message, prefix: 'new-' })}
-<p class="actions"><button class="button plain">${passwordChangedMs === null ? 'Set a password' : 'Change the password'}</button></p>
-<p class="hint">All other sessions of your account are ended with it. Passkeys stay: remove those below that you do not know.</p>`,
+        html`${newPasswordField(texts, { email, fault: wrong?.message, prefix: 'new-' })}
+<p class="actions"><button class="button plain">${passwordChangedMs === null ? t.setPassword : t.changePassword}</button></p>
+<p class="hint">${t.endsSessions}</p>`,
       )
     }`,
   );
 }
 
-function passkeysSection({ account, fresh }: SecurityPage): Html {
+function passkeysSection(texts: Texts, { account, fresh }: SecurityPage): Html {
+  const { security: t } = texts;
   const { passkeys } = account;
   return section(
-    html`<span id="passkeys">Passkeys</span>`,
+    html`<span id="passkeys">${t.passkeys}</span>`,
     html`${
       passkeys.length === 0
-        ? html`<p>You have none. A passkey signs you in with your fingerprint, your face or the lock of your device.</p>`
-        : html`<ul class="items">${passkeys.map((passkey) => passkeyItem(passkey, fresh))}</ul>`
+        ? html`<p>${t.noPasskeys}</p>`
+        : html`<ul class="items">${passkeys.map((passkey) => passkeyItem(t, passkey, fresh))}</ul>`
     }${
       fresh &&
-      html`<div class="passkey" data-passkey="register" data-name-from="passkey-name" hidden>
-${field({ name: 'passkey-name', label: 'Name of the new passkey (optional)', autocomplete: 'off', required: false, maxLength: 100 })}
+      html`<div class="passkey" data-passkey="register" data-name-from="passkey-name"${scriptTexts(texts)} hidden>
+${field({ name: 'passkey-name', label: t.newPasskey, autocomplete: 'off', required: false, maxLength: 100 })}
 <p class="fault" role="alert" data-fault></p>
-<p class="actions"><button type="button" class="button plain">Add a passkey</button></p>
+<p class="actions"><button type="button" class="button plain">${t.addPasskey}</button></p>
 </div>
-${noScript('Adding a passkey needs JavaScript.')}`
+${noScript(t.addNeedsScript)}`
     }`,
   );
 }
 
-function passkeyItem({ id, name, backedUp, createdMs, usedMs }: Passkey, fresh: boolean): Html {
-  return html`<li><p><strong>${chosen(name)}</strong> <span class="hint">added on ${day(createdMs)}${
-    usedMs === null ? '' : html`, last used on ${day(usedMs)}`
-  }${backedUp ? ', kept in more than one device' : ''}</span></p>${
+function passkeyItem(
+  t: Texts['security'],
+  { id, name, backedUp, createdMs, usedMs }: Passkey,
+  fresh: boolean,
+): Html {
+  return html`<li><p><strong>${chosen(name)}</strong> <span class="hint">${t.addedOn(day(createdMs))}${
+    usedMs === null ? '' : t.lastUsedOn(day(usedMs))
+  }${backedUp ? t.backedUp : ''}</span></p>${
     fresh &&
     html`<div class="row">${form(
       authUrl('security/passkeys/rename'),
-      html`${hidden('id', id)}${field({ name: 'name', prefix: `${id}-`, label: 'New name', autocomplete: 'off', value: name, maxLength: 100 })}
-<p class="actions"><button class="button plain">Rename<span class="hidden"> ${name}</span></button></p>`,
+      html`${hidden('id', id)}${field({ name: 'name', prefix: `${id}-`, label: t.newName, autocomplete: 'off', value: name, maxLength: 100 })}
+<p class="actions"><button class="button plain">${t.rename}<span class="hidden"> ${name}</span></button></p>`,
     )}${form(
       authUrl('security/passkeys/remove'),
-      html`${hidden('id', id)}<p class="actions"><button class="button plain">Remove<span class="hidden"> ${name}</span></button></p>`,
+      html`${hidden('id', id)}<p class="actions"><button class="button plain">${t.remove}<span class="hidden"> ${name}</span></button></p>`,
     )}</div>`
   }</li>`;
 }
 
-function twoStepSection({ account, fresh }: SecurityPage): Html {
+function twoStepSection({ security: t }: Texts, { account, fresh }: SecurityPage): Html {
   const { totp, recoveryCodes } = account;
   const button = (action: string, label: string) =>
     form(authUrl(action), html`<p class="actions"><button class="button plain">${label}</button></p>`);
   return section(
-    'Two-step verification',
-    html`<p>${
-      totp
-        ? `On: signing in with your password asks for a code as well. You have ${recoveryCodes} recovery codes left.`
-        : 'Off. With it, signing in with your password asks for a code from an app as well.'
-    }</p>${
+    t.twoStep,
+    html`<p>${totp ? t.twoStepOn(recoveryCodes) : t.twoStepOff}</p>${
       fresh &&
       (totp
-        ? html`<div class="row">${button('security/recovery-codes', 'Make new recovery codes')}${button('security/totp/disable', 'Turn off')}</div>`
-        : button('security/totp', 'Turn on'))
+        ? html`<div class="row">${button('security/recovery-codes', t.newCodes)}${button('security/totp/disable', t.turnOff)}</div>`
+        : button('security/totp', t.turnOn))
     }`,
   );
 }
 
-function deleteSection({ account, fresh, fault }: SecurityPage): Html {
+function deleteSection({ security: t }: Texts, { account, fresh, fault }: SecurityPage): Html {
   const wrong = fault?.section === 'delete' ? fault : undefined;
   return section(
-    'Delete your account',
-    html`<p>Afterwards it can no longer be used to sign in, and it cannot be restored. The records of your work here stay.</p>${
+    t.delete,
+    html`<p>${t.deleteWhat}</p>${
       fresh &&
       form(
         authUrl('security/delete'),
         html`${field({
           name: 'email',
           prefix: 'delete-',
-          label: `Type ${account.email} to confirm`,
+          label: t.typeToConfirm(account.email),
           type: 'email',
           inputmode: 'email',
           autocomplete: 'off',
@@ -182,7 +185,7 @@ function deleteSection({ account, fresh, fault }: SecurityPage): Html {
           fault: wrong?.message,
           autofocus: wrong !== undefined,
         })}
-<p class="actions"><button class="button plain">Delete my account</button></p>`,
+<p class="actions"><button class="button plain">${t.deleteButton}</button></p>`,
       )
     }`,
   );
@@ -195,18 +198,22 @@ ${content}
 </section>`;
 }
 
-function sessionsSection({ sessions, currentSid }: SecurityPage): Html {
+function sessionsSection({ security: t }: Texts, { sessions, currentSid }: SecurityPage): Html {
   return section(
-    'Where you are signed in',
-    html`<ul class="items">${sessions.map((session) => sessionItem(session, session.sid === currentSid))}</ul>
-${form(authUrl('security/sessions/end-all'), html`<p class="actions"><button class="button plain">Sign out everywhere</button></p>`)}`,
+    t.sessions,
+    html`<ul class="items">${sessions.map((session) => sessionItem(t, session, session.sid === currentSid))}</ul>
+${form(authUrl('security/sessions/end-all'), html`<p class="actions"><button class="button plain">${t.signOutEverywhere}</button></p>`)}`,
   );
 }
 
-function sessionItem({ sid, client, startedMs }: ListedSession, current: boolean): Html {
-  const label = client ?? 'Unknown browser';
-  return html`<li class="row"><p><strong>${label}</strong>${current && ' (this one)'} <span class="hint">since ${day(startedMs)}</span></p>${form(
+function sessionItem(
+  t: Texts['security'],
+  { sid, client, startedMs }: ListedSession,
+  current: boolean,
+): Html {
+  const label = client ?? t.unknownBrowser;
+  return html`<li class="row"><p><strong>${label}</strong>${current && ` ${t.thisOne}`} <span class="hint">${t.since(day(startedMs))}</span></p>${form(
     authUrl('security/sessions/end'),
-    html`${hidden('sid', sid)}<p class="actions"><button class="button plain">Sign out<span class="hidden"> ${label}</span></button></p>`,
+    html`${hidden('sid', sid)}<p class="actions"><button class="button plain">${t.signOut}<span class="hidden"> ${label}</span></button></p>`,
   )}</li>`;
 }

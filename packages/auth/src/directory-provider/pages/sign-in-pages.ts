@@ -1,7 +1,8 @@
 /** The sign-in pages: password or passkey, the second factor, and the confirmation of identity. */
 
+import { type Html, html } from '../markup/html.ts';
+import type { Texts } from '../texts/en.ts';
 import { alert, chosen, field, form, hidden, notice } from './fields.ts';
-import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
 import { authUrl } from './paths.ts';
 
@@ -14,17 +15,17 @@ export interface LoginPage {
   readonly notice?: string | undefined;
 }
 
-export function loginPage(page: LoginPage): PageContent {
+export function loginPage(t: Texts, page: LoginPage): PageContent {
   const { appName, returnTo, signUpOpen, email, alert: fault } = page;
   const failed = fault !== undefined;
   return {
-    heading: `Sign in to ${appName}`,
+    heading: t.signIn.heading(appName),
     failed,
     body: html`${notice(page.notice)}${alert(fault)}${form(
       authUrl('login'),
       html`${hidden('returnTo', returnTo)}${field({
         name: 'email',
-        label: 'E-mail address',
+        label: t.frame.email,
         type: 'email',
         inputmode: 'email',
         autocomplete: 'username webauthn',
@@ -34,44 +35,48 @@ export function loginPage(page: LoginPage): PageContent {
       })}
 ${field({
   name: 'password',
-  label: 'Password',
+  label: t.frame.password,
+  reveal: t.frame.showPassword,
   type: 'password',
   autocomplete: 'current-password',
   faultAbove: failed,
   autofocus: failed && email !== undefined && email !== '',
 })}
-<p class="actions"><button class="button">Sign in</button></p>`,
+<p class="actions"><button class="button">${t.frame.signIn}</button></p>`,
     )}
-${passkeyButton({ label: 'Sign in with a passkey', returnTo, conditional: true })}
+${passkeyButton(t, { label: t.signIn.passkey, returnTo, conditional: true })}
 <ul class="links">
-<li><a href="${authUrl('reset', { returnTo })}">I forgot my password</a></li>
-${signUpOpen && html`<li>New here? <a href="${authUrl('sign-up', { returnTo })}">Sign up</a></li>`}
+<li><a href="${authUrl('reset', { returnTo })}">${t.signIn.forgot}</a></li>
+${signUpOpen && html`<li>${t.signIn.newHere} <a href="${authUrl('sign-up', { returnTo })}">${t.signIn.signUp}</a></li>`}
 </ul>`,
   };
 }
 
-export function secondFactorPage(page: {
-  readonly returnTo: string | null;
-  readonly fault?: string;
-}): PageContent {
+export function secondFactorPage(
+  t: Texts,
+  page: {
+    readonly returnTo: string | null;
+    readonly fault?: string;
+  },
+): PageContent {
   const { returnTo, fault } = page;
   return {
-    heading: 'Enter your code',
+    heading: t.secondFactor.heading,
     failed: fault !== undefined,
-    body: html`<p>Open your authenticator app and type the code it shows. If you do not have it, type one of your recovery codes.</p>
+    body: html`<p>${t.secondFactor.what}</p>
 ${form(
   authUrl('login/second-factor'),
   html`${hidden('returnTo', returnTo)}${field({
     name: 'code',
-    label: 'Code',
+    label: t.frame.code,
     autocomplete: 'one-time-code',
     fault,
     maxLength: 64,
     autofocus: true,
   })}
-<p class="actions"><button class="button">Continue</button></p>`,
+<p class="actions"><button class="button">${t.frame.continue}</button></p>`,
 )}
-<ul class="links"><li><a href="${authUrl('login', { returnTo })}">Start again</a></li></ul>`,
+<ul class="links"><li><a href="${authUrl('login', { returnTo })}">${t.secondFactor.again}</a></li></ul>`,
   };
 }
 
@@ -83,50 +88,59 @@ export interface ConfirmPage {
   readonly fault?: string;
 }
 
-export function confirmPage(page: ConfirmPage): PageContent {
+export function confirmPage(t: Texts, page: ConfirmPage): PageContent {
   const { email, returnTo, hasPassword, hasPasskeys, fault } = page;
   return {
-    heading: 'Confirm it is you',
+    heading: t.confirm.heading,
     failed: fault !== undefined,
-    body: html`<p>You are signed in as ${chosen(email)}. Before you change how you sign in, show once more that it is you.</p>
+    body: html`<p>${t.confirm.what(chosen(email))}</p>
 ${
   hasPassword &&
   form(
     authUrl('confirm'),
-    html`${hidden('returnTo', returnTo)}<div hidden><label for="username">E-mail address</label>
+    html`${hidden('returnTo', returnTo)}<div hidden><label for="username">${t.frame.email}</label>
 <input id="username" name="username" type="email" autocomplete="username" value="${email}" readonly></div>
 ${field({
   name: 'password',
-  label: 'Password',
+  label: t.frame.password,
+  reveal: t.frame.showPassword,
   type: 'password',
   autocomplete: 'current-password',
   fault,
   autofocus: fault !== undefined,
 })}
-<p class="actions"><button class="button">Confirm</button></p>`,
+<p class="actions"><button class="button">${t.confirm.button}</button></p>`,
   )
 }
-${hasPasskeys && passkeyButton({ label: 'Confirm with a passkey', returnTo, confirm: true })}
-${!hasPassword && noScript('Your account has a passkey and no password, so this needs JavaScript.')}
-<ul class="links"><li><a href="${returnTo ?? '/'}">Go back without confirming</a></li></ul>`,
+${hasPasskeys && passkeyButton(t, { label: t.confirm.passkey, returnTo, confirm: true })}
+${!hasPassword && noScript(t.confirm.noScript)}
+<ul class="links"><li><a href="${returnTo ?? '/'}">${t.confirm.without}</a></li></ul>`,
   };
 }
 
 /** The script shows this button, and writes faults into it. */
-function passkeyButton(options: {
-  readonly label: string;
-  readonly returnTo: string | null;
-  readonly conditional?: boolean;
-  readonly confirm?: boolean;
-}): Html {
+function passkeyButton(
+  t: Texts,
+  options: {
+    readonly label: string;
+    readonly returnTo: string | null;
+    readonly conditional?: boolean;
+    readonly confirm?: boolean;
+  },
+): Html {
   const { label, returnTo, conditional = false, confirm = false } = options;
   return html`<div class="passkey" data-passkey="sign-in"${returnTo !== null && html` data-return-to="${returnTo}"`}${
     conditional && html` data-conditional`
-  }${confirm && html` data-confirm`} hidden>
-<p class="or" aria-hidden="true">or</p>
+  }${confirm && html` data-confirm`}${scriptTexts(t)} hidden>
+<p class="or" aria-hidden="true">${t.frame.or}</p>
 <p class="fault" role="alert" data-fault></p>
 <p class="actions"><button type="button" class="button plain">${label}</button></p>
 </div>`;
+}
+
+/** The sentences that the script shows. */
+export function scriptTexts({ script }: Texts): Html {
+  return html` data-cancelled="${script.cancelled}" data-known="${script.known}" data-failed="${script.failed}"`;
 }
 
 export function noScript(message: string): Html {

@@ -12,10 +12,12 @@ export interface AuthTheme {
   readonly homeUrl?: string;
   /** Help for a user who cannot sign in: a path, an http(s) URL or a `mailto:` address. */
   readonly supportUrl?: string;
+  /** The language of pages and mails: `de`, `de-AT`. Default, and for one without texts: the reader's, else English. */
+  readonly language?: string;
 }
 
 export interface CompleteTheme
-  extends Pick<AuthTheme, 'appName' | 'logoUrl' | 'stylesheetUrl' | 'supportUrl'> {
+  extends Pick<AuthTheme, 'appName' | 'logoUrl' | 'stylesheetUrl' | 'supportUrl' | 'language'> {
   readonly homeUrl: string;
   readonly accent: AccentColors;
   /** Origins for the content security policy, each with a space before it. */
@@ -50,7 +52,15 @@ const STEPS = 20;
 
 /** @throws TypeError for an unusable colour, name or address: none of them may turn a page into a script. */
 export function completeTheme(theme: AuthTheme = {}): CompleteTheme {
-  const { appName, accentColor = ACCENT_DEFAULT, logoUrl, stylesheetUrl, homeUrl = '/', supportUrl } = theme;
+  const {
+    appName,
+    accentColor = ACCENT_DEFAULT,
+    logoUrl,
+    stylesheetUrl,
+    homeUrl = '/',
+    supportUrl,
+    language,
+  } = theme;
   if (appName !== undefined && !isShowableName(appName))
     throw new TypeError(`theme.appName must be one line of 1 to ${APP_NAME_LENGTH_MAX} characters.`);
   if (!/^#[0-9a-f]{6}$/i.test(accentColor)) throw new TypeError('theme.accentColor must be #rrggbb.');
@@ -63,6 +73,7 @@ export function completeTheme(theme: AuthTheme = {}): CompleteTheme {
     ...(logoUrl === undefined ? {} : { logoUrl }),
     ...(stylesheetUrl === undefined ? {} : { stylesheetUrl }),
     ...(supportUrl === undefined ? {} : { supportUrl }),
+    ...(language === undefined ? {} : { language }),
     homeUrl,
     accent: accentColors(accentColor),
     styleSources: sourceOf(stylesheetUrl),

@@ -1,8 +1,9 @@
 /** The pages of two-step verification: setting it up, and the recovery codes, which are shown once. */
 
 import { encode } from 'uqr';
+import { type Html, html } from '../markup/html.ts';
+import type { Texts } from '../texts/en.ts';
 import { field, form, hidden } from './fields.ts';
-import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
 import { authUrl, SECURITY_PATH } from './paths.ts';
 
@@ -19,36 +20,39 @@ export interface TotpSetupPage {
 }
 
 /** Shows the secret to an authenticator app, and asks for a first code as a check. */
-export function totpSetupPage({ appName, email, secret, sealed, fault }: TotpSetupPage): PageContent {
+export function totpSetupPage(
+  t: Texts,
+  { appName, email, secret, sealed, fault }: TotpSetupPage,
+): PageContent {
   return {
-    heading: 'Set up two-step verification',
+    heading: t.totp.heading,
     failed: fault !== undefined,
-    body: html`<ol class="steps"><li><p>Scan this with your authenticator app.</p>
-${qrCode(otpauthUri({ appName, email, secret }), 'QR code of the secret written below')}
-<p class="hint">Or type the secret: <code class="secret">${inGroups(secret)}</code></p></li>
-<li><p>Type the code that the app shows.</p>
+    body: html`<ol class="steps"><li><p>${t.totp.scan}</p>
+${qrCode(otpauthUri({ appName, email, secret }), t.totp.qrLabel)}
+<p class="hint">${t.totp.orType} <code class="secret">${inGroups(secret)}</code></p></li>
+<li><p>${t.totp.typeCode}</p>
 ${form(
   authUrl('security/totp/enable'),
   html`${hidden('sealed', sealed)}${field({
     name: 'code',
-    label: 'Code',
+    label: t.frame.code,
     autocomplete: 'one-time-code',
     inputmode: 'numeric',
     maxLength: 12,
     fault,
     autofocus: true,
   })}
-<p class="actions"><button class="button">Turn on</button> <a class="button plain" href="${SECURITY_PATH}">Cancel</a></p>`,
+<p class="actions"><button class="button">${t.security.turnOn}</button> <a class="button plain" href="${SECURITY_PATH}">${t.totp.cancel}</a></p>`,
 )}</li></ol>`,
   };
 }
 
-export function recoveryCodesPage({ codes }: { readonly codes: readonly string[] }): PageContent {
+export function recoveryCodesPage(t: Texts, { codes }: { readonly codes: readonly string[] }): PageContent {
   return {
-    heading: 'Your recovery codes',
-    body: html`<p>Each of these signs you in once when you do not have your authenticator app. Keep them in a safe place: <strong>they are not shown again</strong>.</p>
+    heading: t.totp.codes,
+    body: html`<p>${t.totp.codesWhat}</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
-<p class="actions"><a class="button" href="${SECURITY_PATH}">I have saved them</a></p>`,
+<p class="actions"><a class="button" href="${SECURITY_PATH}">${t.totp.saved}</a></p>`,
   };
 }
 

@@ -1,9 +1,11 @@
 /** Accepted passwords, and those that are guessed first. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { en } from '../texts/en.ts';
 import { isCommonPassword } from './common-passwords.ts';
-import { findPasswordFault } from './password-rules.ts';
+import { findPasswordFault as findFault, type PasswordOwner } from './password-rules.ts';
 
+const findPasswordFault = (password: string, of: PasswordOwner) => findFault(password, of, en.newPassword);
 const owner = { email: 'ada.lovelace@example.com', name: 'Ada Lovelace', appName: 'Fieldwork' };
 
 describe('length', () => {

@@ -2,6 +2,7 @@
  * The rules of a new password (NIST SP 800-63B-4, section 3.1.1; OWASP ASVS 5.0, 6.2): long enough, and not one of the
  * first guesses. No rules about its characters.
  */
+import type { Texts } from '../texts/en.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
 /** Counted in characters as a person counts them, after normalisation. */
@@ -14,14 +15,16 @@ export interface PasswordOwner {
 }
 
 /** Returns the fault of a new password, as a sentence for the person who typed it; null when it has none. */
-export function findPasswordFault(password: string, owner: PasswordOwner): string | null {
+export function findPasswordFault(
+  password: string,
+  owner: PasswordOwner,
+  t: Texts['newPassword'],
+): string | null {
   const length = [...password.normalize('NFKC')].length;
-  if (length < PASSWORD_LENGTH.min) return `Use at least ${PASSWORD_LENGTH.min} characters.`;
-  if (length > PASSWORD_LENGTH.max) return `Use at most ${PASSWORD_LENGTH.max} characters.`;
-  if (repeatsOwner(password, owner))
-    return 'This is your e-mail address, your name or the name of this site. Choose something else.';
-  if (isCommonPassword(password))
-    return 'This is one of the first passwords that an attacker would try. Choose something else.';
+  if (length < PASSWORD_LENGTH.min) return t.tooShort(PASSWORD_LENGTH.min);
+  if (length > PASSWORD_LENGTH.max) return t.tooLong(PASSWORD_LENGTH.max);
+  if (repeatsOwner(password, owner)) return t.repeatsOwner;
+  if (isCommonPassword(password)) return t.common;
   return null;
 }
 

@@ -28,7 +28,7 @@ const show: AccountHandler = async (exchange, signedIn) => {
   // Another account's: its reader may have the mailbox of an address that the account's holder mistyped.
   if (link === null || link.userId !== signedIn.account.userId) return deadLink(exchange, 'security');
   const former = signedIn.account.email;
-  return pageResponse(exchange, emailFinishPage({ token, email: link.email, former }));
+  return pageResponse(exchange, emailFinishPage(exchange.t, { token, email: link.email, former }));
 };
 
 const finish: AccountHandler<'token'> = async (exchange, signedIn, { token }) => {
@@ -52,19 +52,17 @@ export const showEmailRevert: Handler = async (exchange) => {
   const token = exchange.query.get('token') ?? '';
   const link = await exchange.directory.showLink({ token, purpose: 'email_revert' });
   if (link === null) return deadLink(exchange, 'reset');
-  return pageResponse(exchange, emailRevertPage({ token, email: link.email }));
+  return pageResponse(exchange, emailRevertPage(exchange.t, { token, email: link.email }));
 };
 
 export const postEmailRevert: Handler = async (exchange) => {
   const { token } = await readForm(exchange.request, ['token']);
   const reverting = exchange.directory.revertEmailChange({ scopeId: exchange.scopeId, token });
   if ((await orDeadLink(reverting)) === null) return deadLink(exchange, 'reset');
-  const page = messagePage({
-    heading: 'Your account has its former address again',
-    sentences: [
-      'All its sessions were ended. Choose a new password now, and remove passkeys that you do not know.',
-    ],
-    next: { label: 'Choose a new password', url: authUrl('reset') },
+  const page = messagePage(exchange.t, {
+    heading: exchange.t.emailRevert.done,
+    sentences: [exchange.t.emailRevert.doneWhat],
+    next: { label: exchange.t.emailRevert.next, url: authUrl('reset') },
   });
   return pageResponse(exchange, page, { setCookies: exchange.cookies.clear(exchange.origin) });
 };

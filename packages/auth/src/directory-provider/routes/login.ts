@@ -1,6 +1,6 @@
 /** Signing in with a password, its second factor, and confirming one's identity with them. */
 import type { PasswordToJudge } from '../../accounts/contract.ts';
-import type { AccountDirectory, Handler, ProviderContext } from '../lib/context.ts';
+import type { AccountDirectory, Exchange, Handler, ProviderContext } from '../lib/context.ts';
 import {
   clearShortCookie,
   noticeCookie,
@@ -21,13 +21,10 @@ import {
 import { authUrl, returnPath, SECURITY_PATH } from '../pages/paths.ts';
 import { confirmPage, loginPage, secondFactorPage } from '../pages/sign-in-pages.ts';
 
-/** The same for an address without an account, an account without a password, and a wrong password. */
-const REFUSED = 'This e-mail address and password do not go together.';
-
 export const showLogin: Handler = async (exchange) => {
   const { query, appName } = exchange;
   const { notice, setCookies } = takeNotice(exchange);
-  const page = loginPage({
+  const page = loginPage(exchange.t, {
     appName,
     signUpOpen: exchange.signUp === 'open',
     returnTo: returnPath(query.get('returnTo')),
@@ -42,19 +39,25 @@ export const postLogin: Handler = async (exchange) => {
   const returnTo = returnPath(form.returnTo);
   const email = form.email.trim();
   const page = (alert: string) =>
-    loginPage({ appName: exchange.appName, signUpOpen: exchange.signUp === 'open', returnTo, email, alert });
+    loginPage(exchange.t, {
+      appName: exchange.appName,
+      signUpOpen: exchange.signUp === 'open',
+      returnTo,
+      email,
+      alert,
+    });
 
   // No account has that one, and a form sent too early must not lock its sender out.
-  if (form.password === '') return again(exchange, page(REFUSED));
+  if (form.password === '') return again(exchange, page(exchange.t.signIn.refused));
   const attempt = { ...exchange.attempt, email };
   const step = await judgePassword(exchange, form.password, {
-    begin: () => orInvalid(directory.beginPassword(attempt)),
+    begin: () => orInvalid(exchange, directory.beginPassword(attempt)),
     finish: (verdict) => directory.finishPassword({ ...attempt, ...verdict }),
   });
-  if (step.outcome === 'invalid') return again(exchange, page(REFUSED));
+  if (step.outcome === 'invalid') return again(exchange, page(exchange.t.signIn.refused));
   if (step.outcome === 'limited') return tooMany(exchange, step, page);
   const onward = await goOn(exchange, { step, returnTo });
-  if (onward === null) return again(exchange, page(REFUSED));
+  if (onward === null) return again(exchange, page(exchange.t.signIn.refused));
   return redirectTo(onward.location, onward.setCookies);
 };
 
@@ -62,13 +65,13 @@ export const showSecondFactor: Handler = async (exchange) => {
   const returnTo = returnPath(exchange.query.get('returnTo'));
   if (readShortCookie(exchange.request.headers, SECOND_FACTOR_COOKIE, exchange.origin) === null)
     return redirectTo(authUrl('login', { returnTo }));
-  return pageResponse(exchange, secondFactorPage({ returnTo }));
+  return pageResponse(exchange, secondFactorPage(exchange.t, { returnTo }));
 };
 
 export const postSecondFactor: Handler = async (exchange) => {
   const form = await readForm(exchange.request, ['code', 'returnTo']);
   const returnTo = returnPath(form.returnTo);
-  const page = (fault: string) => secondFactorPage({ returnTo, fault });
+  const page = (fault: string) => secondFactorPage(exchange.t, { returnTo, fault });
   const token = readShortCookie(exchange.request.headers, SECOND_FACTOR_COOKIE, exchange.origin);
   const expired = () =>
     redirectTo(authUrl('login', { returnTo }), [
@@ -83,13 +86,13 @@ export const postSecondFactor: Handler = async (exchange) => {
   if (step.outcome === 'limited') return tooMany(exchange, step, page);
   const onward = await goOn(exchange, { step, returnTo });
   if (onward !== null) return redirectTo(onward.location, onward.setCookies);
-  const wrong = page('This code is not right, or it was used already. Try the next one.');
+  const wrong = page(exchange.t.secondFactor.refused);
   return again(exchange, wrong);
 };
 
 const confirm: AccountHandler = async (exchange, signedIn) => {
   const returnTo = returnPath(exchange.query.get('returnTo')) ?? SECURITY_PATH;
-  return pageResponse(exchange, confirmPageOf(signedIn, returnTo));
+  return pageResponse(exchange, confirmPageOf(exchange, signedIn, returnTo));
 };
 
 const CONFIRM_FIELDS = ['password', 'username', 'returnTo'] as const;
@@ -97,9 +100,9 @@ const CONFIRM_FIELDS = ['password', 'username', 'returnTo'] as const;
 const confirmed: AccountHandler<(typeof CONFIRM_FIELDS)[number]> = async (exchange, signedIn, form) => {
   const { directory } = exchange;
   const returnTo = returnPath(form.returnTo) ?? SECURITY_PATH;
-  const page = (fault: string) => confirmPageOf(signedIn, returnTo, fault);
+  const page = (fault: string) => confirmPageOf(exchange, signedIn, returnTo, fault);
   const holder = holderOf(exchange, signedIn);
-  if (form.password === '') return again(exchange, page('Type your password.'));
+  if (form.password === '') return again(exchange, page(exchange.t.confirm.missing));
 
   const attempt = { ...exchange.attempt, ...holder, email: signedIn.account.email };
   const step = await judgePassword(exchange, form.password, {
@@ -109,15 +112,15 @@ const confirmed: AccountHandler<(typeof CONFIRM_FIELDS)[number]> = async (exchan
   if (step.outcome === 'limited') return tooMany(exchange, step, page);
   // With a second factor this is only the first half: a session from before it proves nothing of it.
   const onward = await goOn(exchange, { step, returnTo });
-  if (onward === null) return again(exchange, page('This is not your password.'));
+  if (onward === null) return again(exchange, page(exchange.t.confirm.refused));
   return redirectTo(onward.location, onward.setCookies);
 };
 
 export const showConfirm = forSignedIn(confirm);
 export const postConfirm = forSignedInForm(CONFIRM_FIELDS, confirmed);
 
-function confirmPageOf({ account }: SignedIn, returnTo: string, fault?: string) {
-  return confirmPage({
+function confirmPageOf(exchange: Exchange, { account }: SignedIn, returnTo: string, fault?: string) {
+  return confirmPage(exchange.t, {
     email: account.email,
     returnTo,
     hasPassword: account.passwordChangedMs !== null,

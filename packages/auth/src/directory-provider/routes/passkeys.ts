@@ -117,13 +117,16 @@ export const postNewPasskey: Handler = async (exchange) => {
 
 const rename: AccountHandler<'id' | 'name'> = async (exchange, signedIn, { id, name }) => {
   const renaming = { ...holderOf(exchange, signedIn), id, name: name.trim() };
-  const renamed = await orRefusal(exchange.directory.renamePasskey(renaming));
+  const renamed = await orRefusal(exchange, exchange.directory.renamePasskey(renaming));
   if ('refusal' in renamed) return conflicting(exchange, signedIn, renamed.refusal);
   return doneAt(exchange, 'passkey_renamed');
 };
 
 const remove: AccountHandler<'id'> = async (exchange, signedIn, { id }) => {
-  const removed = await orRefusal(exchange.directory.removePasskey({ ...holderOf(exchange, signedIn), id }));
+  const removed = await orRefusal(
+    exchange,
+    exchange.directory.removePasskey({ ...holderOf(exchange, signedIn), id }),
+  );
   if (removed !== null) return conflicting(exchange, signedIn, removed.refusal);
   notifyAccount(exchange, signedIn.account, 'passkey_removed');
   return doneAt(exchange, 'passkey_removed');

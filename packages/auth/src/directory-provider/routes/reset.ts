@@ -12,15 +12,20 @@ import { deadLink, mailSent, orDeadLink } from './sign-up.ts';
 
 export const showReset: Handler = async (exchange) => {
   const returnTo = returnPath(exchange.query.get('returnTo'));
-  return pageResponse(exchange, resetPage({ returnTo }));
+  return pageResponse(exchange, resetPage(exchange.t, { returnTo }));
 };
 
 export const postReset: Handler = async (exchange) => {
   const form = await readForm(exchange.request, ['email', 'returnTo']);
   const typed = { email: form.email.trim(), returnTo: returnPath(form.returnTo) };
-  const begun = await orInvalid(exchange.directory.beginReset({ ...exchange.attempt, email: typed.email }));
-  if (begun.outcome === 'invalid') return again(exchange, resetPage({ ...typed, emailFault: begun.message }));
-  if (begun.outcome === 'limited') return tooMany(exchange, begun, (alert) => resetPage({ ...typed, alert }));
+  const begun = await orInvalid(
+    exchange,
+    exchange.directory.beginReset({ ...exchange.attempt, email: typed.email }),
+  );
+  if (begun.outcome === 'invalid')
+    return again(exchange, resetPage(exchange.t, { ...typed, emailFault: begun.message }));
+  if (begun.outcome === 'limited')
+    return tooMany(exchange, begun, (alert) => resetPage(exchange.t, { ...typed, alert }));
   if (begun.outcome === 'made') postLink(exchange, 'reset/finish', begun, resetMail);
   return mailSent(exchange, { ...typed, back: 'reset' });
 };
@@ -30,7 +35,10 @@ export const showResetFinish: Handler = async (exchange) => {
   const token = exchange.query.get('token') ?? '';
   const link = await exchange.directory.showLink({ token, purpose: 'reset' });
   if (link === null) return deadLink(exchange, 'reset');
-  return pageResponse(exchange, resetFinishPage({ token, email: link.email, passkeys: link.passkeys }));
+  return pageResponse(
+    exchange,
+    resetFinishPage(exchange.t, { token, email: link.email, passkeys: link.passkeys }),
+  );
 };
 
 export const postResetFinish: Handler = async (exchange) => {
@@ -41,9 +49,12 @@ export const postResetFinish: Handler = async (exchange) => {
   if (link === null) return deadLink(exchange, 'reset');
   const { email, name, passkeys } = link;
   const removePasskeys = form.removePasskeys !== '';
-  const fault = findPasswordFault(password, { email, name, appName });
+  const fault = findPasswordFault(password, { email, name, appName }, exchange.t.newPassword);
   if (fault !== null)
-    return again(exchange, resetFinishPage({ token, email, passkeys, removing: removePasskeys, fault }));
+    return again(
+      exchange,
+      resetFinishPage(exchange.t, { token, email, passkeys, removing: removePasskeys, fault }),
+    );
 
   const hash = await exchange.hasher.hash(password);
   const step = await orDeadLink(

@@ -1,7 +1,7 @@
 /** The page “Sign-in and security”, and its changes: name, address, password, and the deletion of the account. */
 import { requireEmailAddress } from '../../lib/email-address.ts';
 import type { Exchange } from '../lib/context.ts';
-import { type NoticeCode, noticeCookie, takeNotice } from '../lib/cookies.ts';
+import { noticeCookie, takeNotice } from '../lib/cookies.ts';
 import { accountExistsMail, emailChangeMail, notifyAccount, postLink } from '../lib/mails.ts';
 import { again, orInvalid, orRefusal, pageResponse, redirectTo, tooMany } from '../lib/responses.ts';
 import {
@@ -18,6 +18,7 @@ import { messagePage } from '../pages/layout.ts';
 import { SECURITY_PATH } from '../pages/paths.ts';
 import { type SecurityFault, securityPage } from '../pages/security-page.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
+import type { NoticeCode } from '../texts/en.ts';
 
 export function doneAt(exchange: Exchange, notice: NoticeCode, setCookies: readonly string[] = []): Response {
   return redirectTo(SECURITY_PATH, [...setCookies, noticeCookie(exchange, notice)]);
@@ -34,7 +35,7 @@ async function accountPage(
 ): Promise<PageContent> {
   const { issuer, directory } = exchange;
   const { items } = await directory.listSessions({ issuer, sub: account.userId });
-  return securityPage({ account, sessions: items, currentSid: session.sid, fresh, ...shown });
+  return securityPage(exchange.t, { account, sessions: items, currentSid: session.sid, fresh, ...shown });
 }
 
 const show: AccountHandler = async (exchange, signedIn) => {
@@ -45,7 +46,7 @@ const show: AccountHandler = async (exchange, signedIn) => {
 const saveName: AccountHandler<'name'> = async (exchange, signedIn, { name }) => {
   const typed = name.trim();
   const renaming = { ...holderOf(exchange, signedIn), name: typed === '' ? null : typed };
-  const renamed = await orInvalid(exchange.directory.renameAccount(renaming));
+  const renamed = await orInvalid(exchange, exchange.directory.renameAccount(renaming));
   if ('outcome' in renamed)
     return faulty(exchange, signedIn, { section: 'name', message: renamed.message, typed });
   return doneAt(exchange, 'name_saved');
@@ -54,7 +55,7 @@ const saveName: AccountHandler<'name'> = async (exchange, signedIn, { name }) =>
 const changeEmail: AccountHandler<'email'> = async (exchange, signedIn, form) => {
   const typed = form.email.trim();
   const asked = { ...exchange.attempt, ...holderOf(exchange, signedIn), email: typed };
-  const begun = await orInvalid(exchange.directory.beginEmailChange(asked));
+  const begun = await orInvalid(exchange, exchange.directory.beginEmailChange(asked));
   if (begun.outcome === 'invalid')
     return faulty(exchange, signedIn, { section: 'email', message: begun.message, typed });
   if (begun.outcome === 'limited')
@@ -70,7 +71,11 @@ const changeEmail: AccountHandler<'email'> = async (exchange, signedIn, form) =>
 const changePassword: AccountHandler<'username' | 'password'> = async (exchange, signedIn, { password }) => {
   const { account, session } = signedIn;
   const { email, name } = account;
-  const message = findPasswordFault(password, { email, name, appName: exchange.appName });
+  const message = findPasswordFault(
+    password,
+    { email, name, appName: exchange.appName },
+    exchange.t.newPassword,
+  );
   if (message !== null) return faulty(exchange, signedIn, { section: 'password', message });
 
   const hash = await exchange.hasher.hash(password);
@@ -85,16 +90,16 @@ const deleteAccount: AccountHandler<'email'> = async (exchange, signedIn, form) 
   const { account } = signedIn;
   const typed = form.email.trim();
   if (typed.toLowerCase() !== account.email) {
-    const message = 'This is not the address of your account.';
+    const message = exchange.t.security.notYours;
     return faulty(exchange, signedIn, { section: 'delete', message, typed });
   }
-  const deleted = await orRefusal(exchange.directory.deleteAccount(holderOf(exchange, signedIn)));
+  const deleted = await orRefusal(exchange, exchange.directory.deleteAccount(holderOf(exchange, signedIn)));
   if (deleted !== null) return conflicting(exchange, signedIn, deleted.refusal);
   notifyAccount(exchange, account, 'account_deleted');
-  const page = messagePage({
-    heading: 'Your account was deleted',
-    sentences: ['It can no longer be used to sign in, and its sessions are over.'],
-    next: { label: 'Go back', url: exchange.theme.homeUrl },
+  const page = messagePage(exchange.t, {
+    heading: exchange.t.security.deleted,
+    sentences: [exchange.t.security.deletedWhat],
+    next: { label: exchange.t.frame.goBack, url: exchange.theme.homeUrl },
   });
   return pageResponse(exchange, page, { setCookies: exchange.cookies.clear(exchange.origin) });
 };

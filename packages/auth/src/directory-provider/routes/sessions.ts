@@ -12,8 +12,8 @@ export const logout: Handler = async (exchange) => {
   const { request, query, origin } = exchange;
   // An image on another page, and a browser that prefetches, must not sign a user out.
   if (isPrefetch(request.headers) || !isDeliberate(request.headers, origin)) {
-    const sentences = ['This address is only for a person who follows the link.'];
-    const page = messagePage({ heading: 'Not signed out', sentences, failed: true });
+    const sentences = [exchange.t.signOut.refusedWhat];
+    const page = messagePage(exchange.t, { heading: exchange.t.signOut.refused, sentences, failed: true });
     return pageResponse(exchange, page, { status: 503 });
   }
   const sessions = exchange.cookies.readAll(request.headers);
@@ -27,11 +27,9 @@ export const logout: Handler = async (exchange) => {
     await endSessions(exchange, sessions);
   } catch (error) {
     exchange.report(error);
-    const page = messagePage({
-      heading: 'Sign-out incomplete',
-      sentences: [
-        'You are signed out in this browser, but the session could not be ended everywhere. Sign in again and end it under “Sign-in and security”.',
-      ],
+    const page = messagePage(exchange.t, {
+      heading: exchange.t.signOut.incomplete,
+      sentences: [exchange.t.signOut.incompleteWhat],
       failed: true,
     });
     return pageResponse(exchange, page, { status: 503, setCookies: cleared });
@@ -48,7 +46,7 @@ export const logout: Handler = async (exchange) => {
 const endOne: AccountHandler<'sid'> = async (exchange, signedIn, { sid }) => {
   const { issuer, directory } = exchange;
   // A session that is over already needs no end.
-  await orRefusal(directory.endOwnSession({ issuer, sub: signedIn.account.userId, sid }));
+  await orRefusal(exchange, directory.endOwnSession({ issuer, sub: signedIn.account.userId, sid }));
   return sid === signedIn.session.sid
     ? redirectTo(authUrl('login', { returnTo: SECURITY_PATH }), exchange.cookies.clear(exchange.origin))
     : doneAt(exchange, 'session_ended');

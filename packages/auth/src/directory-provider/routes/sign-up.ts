@@ -15,7 +15,7 @@ import { findPasswordFault } from '../passwords/password-rules.ts';
 export const showSignUp: Handler = async (exchange) => {
   if (exchange.signUp === 'closed') return closed(exchange);
   const returnTo = returnPath(exchange.query.get('returnTo'));
-  return pageResponse(exchange, signUpPage({ appName: exchange.appName, returnTo }));
+  return pageResponse(exchange, signUpPage(exchange.t, { appName: exchange.appName, returnTo }));
 };
 
 export const postSignUp: Handler = async (exchange) => {
@@ -26,13 +26,13 @@ export const postSignUp: Handler = async (exchange) => {
   const typed = { appName, email, name, returnTo: returnPath(form.returnTo) };
 
   const asked = { ...exchange.attempt, email, ...(name === '' ? {} : { name }) };
-  const begun = await orInvalid(exchange.directory.beginSignUp(asked));
+  const begun = await orInvalid(exchange, exchange.directory.beginSignUp(asked));
   if (begun.outcome === 'invalid') {
     const fault = begun.field === 'name' ? { nameFault: begun.message } : { emailFault: begun.message };
-    return again(exchange, signUpPage({ ...typed, ...fault }));
+    return again(exchange, signUpPage(exchange.t, { ...typed, ...fault }));
   }
   if (begun.outcome === 'limited')
-    return tooMany(exchange, begun, (alert) => signUpPage({ ...typed, alert }));
+    return tooMany(exchange, begun, (alert) => signUpPage(exchange.t, { ...typed, alert }));
   if (begun.outcome === 'known') exchange.post(accountExistsMail(exchange, begun.account.email));
   else postLink(exchange, 'sign-up/finish', begun, signUpMail);
   return mailSent(exchange, { ...typed, back: 'sign-up' });
@@ -45,7 +45,7 @@ export const showSignUpFinish: Handler = async (exchange) => {
   if (link === null) return deadLink(exchange, 'sign-up');
   return pageResponse(
     exchange,
-    signUpFinishPage({ email: link.email, name: link.name, token, appName: exchange.appName }),
+    signUpFinishPage(exchange.t, { email: link.email, name: link.name, token, appName: exchange.appName }),
   );
 };
 
@@ -58,12 +58,12 @@ export const postSignUpFinish: Handler = async (exchange) => {
   if (link === null) return deadLink(exchange, 'sign-up');
   const name = form.name.trim();
   const page = (fault: { readonly fault?: string; readonly nameFault?: string }) =>
-    signUpFinishPage({ token, email: link.email, appName, name, ...fault });
-  const fault = findPasswordFault(password, { email: link.email, name, appName });
+    signUpFinishPage(exchange.t, { token, email: link.email, appName, name, ...fault });
+  const fault = findPasswordFault(password, { email: link.email, name, appName }, exchange.t.newPassword);
   if (fault !== null) return again(exchange, page({ fault }));
 
   const credential: NewCredential = { kind: 'password', hash: await exchange.hasher.hash(password) };
-  const done = await orInvalid(orDeadLink(finishSignUp(exchange, { token, name, credential })));
+  const done = await orInvalid(exchange, orDeadLink(finishSignUp(exchange, { token, name, credential })));
   if (done === null) return deadLink(exchange, 'sign-up');
   if ('outcome' in done) return again(exchange, page({ nameFault: done.message }));
   return redirectTo(done.location, done.setCookies);
@@ -89,7 +89,7 @@ export function mailSent(
 ): Response {
   const { returnTo } = sent;
   const setCookies = returnTo === null ? [] : [setShortCookie(RETURN_COOKIE, exchange.origin, returnTo)];
-  return pageResponse(exchange, mailSentPage(sent), { setCookies });
+  return pageResponse(exchange, mailSentPage(exchange.t, sent), { setCookies });
 }
 
 /** Returns null for a link that was used, retired or expired meanwhile, or whose address has an account by now. */
@@ -104,14 +104,14 @@ export async function orDeadLink<T>(answer: Promise<T>): Promise<T | null> {
 }
 
 export function deadLink(exchange: Exchange, askAgain: string): Response {
-  return pageResponse(exchange, deadLinkPage({ askAgain }), { status: 410 });
+  return pageResponse(exchange, deadLinkPage(exchange.t, { askAgain }), { status: 410 });
 }
 
 /** Refuses sign-up. A link that the directory made otherwise, such as an operator's, still works. */
 function closed(exchange: Exchange): Response {
-  const page = messagePage({
-    heading: 'Signing up is closed',
-    sentences: ['New accounts are not made here. Ask the people who run this site for access.'],
+  const page = messagePage(exchange.t, {
+    heading: exchange.t.signUp.closed,
+    sentences: [exchange.t.signUp.closedWhat],
     failed: true,
   });
   return pageResponse(exchange, page, { status: 403 });

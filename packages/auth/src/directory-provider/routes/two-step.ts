@@ -13,12 +13,11 @@ import { conflicting, doneAt } from './security.ts';
  */
 const begin: AccountHandler = async (exchange, signedIn) => {
   const { account } = signedIn;
-  if (account.totp)
-    return conflicting(exchange, signedIn, 'A second factor is in use already. Turn it off first.');
+  if (account.totp) return conflicting(exchange, signedIn, exchange.t.totp.inUse);
   const secret = makeTotpSecret(exchange.random);
   const { appName } = exchange;
   const sealed = exchange.seals.seal(setUpOf(account.userId), `${exchange.now() + SET_UP_TTL_MS} ${secret}`);
-  return pageResponse(exchange, totpSetupPage({ appName, email: account.email, secret, sealed }));
+  return pageResponse(exchange, totpSetupPage(exchange.t, { appName, email: account.email, secret, sealed }));
 };
 
 const SET_UP_TTL_MS = 60 * 60_000;
@@ -38,20 +37,22 @@ const enable: AccountHandler<'code' | 'sealed'> = async (exchange, signedIn, for
   const { account, session } = signedIn;
   const { userId, email } = account;
   const secret = openSecret(exchange, userId, sealed);
-  if (secret === null) return conflicting(exchange, signedIn, 'That took too long. Begin again.');
+  if (secret === null) return conflicting(exchange, signedIn, exchange.t.totp.tooLong);
   const enabling = { ...holderOf(exchange, signedIn), secret, code };
-  const enabled = await orRefusal(orInvalid(exchange.directory.enableTotp(enabling)));
+  const enabled = await orRefusal(exchange, orInvalid(exchange, exchange.directory.enableTotp(enabling)));
   if ('refusal' in enabled) return conflicting(exchange, signedIn, enabled.refusal);
   if ('outcome' in enabled) {
     const { appName } = exchange;
     const fault = enabled.message;
-    return again(exchange, totpSetupPage({ appName, email, secret, sealed, fault }));
+    return again(exchange, totpSetupPage(exchange.t, { appName, email, secret, sealed, fault }));
   }
   notifyAccount(exchange, account, 'totp_enabled');
   const { authTimeMs } = session;
   const renewed = { account, atMs: enabled.sessionAtMs, authTimeMs };
   const setCookies = await beginSession(exchange, renewed);
-  return pageResponse(exchange, recoveryCodesPage({ codes: enabled.recoveryCodes }), { setCookies });
+  return pageResponse(exchange, recoveryCodesPage(exchange.t, { codes: enabled.recoveryCodes }), {
+    setCookies,
+  });
 };
 
 const disable: AccountHandler = async (exchange, signedIn) => {
@@ -61,10 +62,10 @@ const disable: AccountHandler = async (exchange, signedIn) => {
 };
 
 const makeCodes: AccountHandler = async (exchange, signedIn) => {
-  const made = await orRefusal(exchange.directory.makeRecoveryCodes(holderOf(exchange, signedIn)));
+  const made = await orRefusal(exchange, exchange.directory.makeRecoveryCodes(holderOf(exchange, signedIn)));
   if ('refusal' in made) return conflicting(exchange, signedIn, made.refusal);
   notifyAccount(exchange, signedIn.account, 'recovery_codes_made');
-  return pageResponse(exchange, recoveryCodesPage({ codes: made.recoveryCodes }));
+  return pageResponse(exchange, recoveryCodesPage(exchange.t, { codes: made.recoveryCodes }));
 };
 
 export const postTotp = forFreshlySignedInForm([], begin);
