@@ -1,6 +1,6 @@
 /**
  * A deployed vertical: a request against the same vertical as a worker of its own and compiled in; starts; memory; a
- * deployment. The request asks who one is, signed out, which asks the tenant's identity directory.
+ * deployment. The request asks who one is, signed out, which the tenant's identity directory judges.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,6 +69,8 @@ export async function benchRuntime(directory: string): Promise<Row[]> {
   const vault = makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true }));
   const ports: PlatformPorts = {
     verticalOf: async () => 'rental',
+    nameOf: async () => 'Shop',
+    signInBindings: () => SETTINGS,
     settingsOf: async () => ({ settings: SETTINGS, platformSecret: [SECRET] }),
     secretsOf: async () => ({}),
     engine,

@@ -28,7 +28,7 @@ export const FIELDWORK: readonly Mutant[] = [
     requirement: 'A-19',
     claim: 'A configuration error of the sign-in loses its status.',
     file: 'packages/app/src/request/sign-in.ts',
-    find: 'return new HTTPException(error.status, { message: error.message, res, cause: error });',
+    find: "const status = error.code === 'unavailable' ? 503 : 500;\n  return new HTTPException(status, { message: error.message, res: problemDocument(error), cause: error });",
     replace: 'return new HTTPException(500, { message: error.message, cause: error });',
     killer: inNode(`${test}/door.test.ts`, 'A-16, A-19: is 503 in words'),
   },

@@ -3,6 +3,7 @@ import { inNode, type Mutant } from './mutant.ts';
 
 const src = 'packages/runtime-workerd/src';
 const hostile = 'packages/runtime-workerd/test/hostile.test.ts';
+const signIn = 'packages/runtime-workerd/test/sign-in.test.ts';
 const supervisor = 'packages/runtime-workerd/test/supervisor.test.ts';
 
 export const RUNTIME: readonly Mutant[] = [
@@ -11,9 +12,93 @@ export const RUNTIME: readonly Mutant[] = [
     requirement: null,
     claim: 'A bundle reaches private services through the capability for language models.',
     file: `${src}/services/serve.ts`,
-    find: "if (url.pathname === '/model' && !ports.isModelProvider(target))",
-    replace: "if (url.pathname === '/model' && target.protocol === 'file:')",
+    find: 'if (!ports.isModelProvider(target))',
+    replace: "if (target.protocol === 'file:')",
     killer: inNode(hostile, 'it does not reach them as a provider of language models either'),
+  },
+  {
+    id: 'runtime-speaks-for-anybody',
+    requirement: null,
+    claim: 'A bundle lists and ends sessions of people who never came to its instance.',
+    file: `${src}/services/identity-calls.ts`,
+    find: 'if (!recognised.find(scope, personIn(input))) return null;',
+    replace: 'recognised.find(scope, personIn(input));',
+    killer: inNode(hostile, 'it speaks for no person whom the platform did not recognise there'),
+  },
+  {
+    id: 'runtime-claims-as-anybody',
+    requirement: null,
+    claim: 'A bundle takes an owner seat or an invite in the name and with the profile that it makes up.',
+    file: `${src}/services/identity-calls.ts`,
+    find: 'return input.scopeId === ref.scope && subject ? { ...input, subject } : null;',
+    replace: 'return input.scopeId === ref.scope ? { ...input, ...(subject && { subject }) } : null;',
+    killer: inNode(hostile, 'it speaks for no person whom the platform did not recognise there'),
+  },
+  {
+    id: 'runtime-settings-at-will',
+    requirement: null,
+    claim: 'A bundle sets where the mails of its tenant lead.',
+    file: `${src}/services/identity-calls.ts`,
+    find: 'return input.scopeId === ref.scope && isDelivered ? input : null;',
+    replace: 'return input.scopeId === ref.scope ? input : isDelivered ? null : null;',
+    killer: inNode(hostile, 'it does not get mails that lead elsewhere'),
+  },
+  {
+    id: 'runtime-secret-at-will',
+    requirement: null,
+    claim: 'A bundle replaces the secret of its tenant, which signs everybody out.',
+    file: `${src}/services/identity-calls.ts`,
+    find: 'paths.some((path) => orders.bodies(ref, path).length > 0)',
+    replace: 'paths.length > 0',
+    killer: inNode(hostile, 'it does not get new secrets, which sign everybody out'),
+  },
+  {
+    id: 'runtime-cookie-shown',
+    requirement: null,
+    claim: 'A bundle sees the session cookies of its visitors.',
+    file: `${src}/services/sign-ins.ts`,
+    find: "else headers.set('cookie', others.join('; '));",
+    replace: "else headers.append('x-others', others.join('; '));",
+    killer: inNode(hostile, 'it learns who calls, and sees neither the cookie nor a way to be another'),
+  },
+  {
+    id: 'runtime-cookie-planted',
+    requirement: null,
+    claim: 'A bundle chooses who its visitors are.',
+    file: `${src}/services/sign-ins.ts`,
+    find: "response.headers.delete('set-cookie');",
+    replace: '',
+    killer: inNode(hostile, 'it sets no cookie of signing in'),
+  },
+  {
+    id: 'runtime-client-secret-shown',
+    requirement: null,
+    claim: 'A bundle reads the secret that its instance shares with an issuer.',
+    file: `${src}/services/identity-calls.ts`,
+    find: "? { ...config, [CLIENT_SECRET_KEY]: '' } : config",
+    replace: '? config : config',
+    killer: inNode(signIn, 'delivered settings count at the next request'),
+  },
+  {
+    id: 'app-foreign-page-recognised',
+    requirement: 'A-04',
+    claim: 'A deployed application that lets no person in recognises people all the same.',
+    file: 'packages/app/src/sign-in-proxy/sign-in-proxy.ts',
+    find: 'const isOwn = letsPeopleIn && new URL',
+    replace: 'const isOwn = new URL',
+    killer: inNode(signIn, 'an application that lets no person in recognises none'),
+  },
+  {
+    id: 'auth-repaired-sign-in',
+    requirement: 'A-16',
+    claim: 'A sign-in that did not work, and was repaired, stays broken for those who ask who they are.',
+    file: 'packages/auth/src/recognise-caller.ts',
+    find: 'if (known && (await isBroken(signInOf(known.auth)))) known = undefined;',
+    replace: 'await (known && isBroken(signInOf(known.auth)));',
+    killer: inNode(
+      'examples/fieldwork/test/sign-in-modes.test.ts',
+      'a sign-in that is repaired works at the next request',
+    ),
   },
   {
     id: 'runtime-forged-lines',

@@ -225,6 +225,17 @@ describe('an instance that is not set up', () => {
     });
   });
 
+  test('A-16: a sign-in that is repaired works at the next request', async () => {
+    const fixture = await openFixture({}, { bindings: { AUTH_PROVIDER: 'magic' }, config: {} });
+    opened = { fixture } as SignInMode;
+    const visitor = fixture.visitor(fixture.pipes);
+    await visitor.refused('GET', '/api/me');
+    const { tenant: tenantId, scope: scopeId } = fixture.pipes;
+    const config = { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: 'https://issuer.example' };
+    await fixture.platform('POST', '/internal/configure', { tenantId, scopeId, config });
+    expect((await visitor.request('GET', '/api/me')).status).toBe(200);
+  });
+
   test('A-16: a delivered choice that cannot be used is one too, whatever the binding says', async () => {
     const config = { 'platform:auth': JSON.stringify({ mode: 'oidc', issuer: 'https://issuer.example' }) };
     expect(await refusedAt({}, { bindings: { AUTH_PROVIDER: 'directory' }, config })).toMatchObject({

@@ -14,7 +14,7 @@ import {
 import { Hono } from 'hono';
 import { mountAttachments } from './attachments/attachment-routes.ts';
 import type { App } from './declaration/app.ts';
-import type { AppEnv, AppServices, Services } from './declaration/env.ts';
+import type { AppEnv, AppServices, Instance, Services } from './declaration/env.ts';
 import { mountErasure } from './erasure/erasure-routes.ts';
 import { mountLogs } from './logs/log-routes.ts';
 import { mountInvites } from './members/invites.ts';
@@ -37,7 +37,7 @@ import {
   operationsFor,
   originOf,
 } from './request/caller.ts';
-import { makeSignIns } from './request/sign-in.ts';
+import { makeInstanceSignIns, makeSignIns } from './request/sign-in.ts';
 import { mountSettings } from './settings/setting-routes.ts';
 import { appTools } from './tools.ts';
 import { mountWeb } from './web/web-routes.ts';
@@ -83,7 +83,15 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
     onIncident: (error, { requestId, method, path }) =>
       deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
   };
-  const signIn = makeSignIns(deps, { host, directory, manifest, app });
+  const signInParts = {
+    ...deps,
+    slug: manifest.slug,
+    envSpec: manifest.env,
+    look: app.look,
+    directory,
+    nameOf: async ({ scope }: Instance) => (await host.scope(scope).identify({})).name,
+  };
+  const signIn = deps.signIn ?? makeSignIns(makeInstanceSignIns(signInParts));
   const tenants = makeTenants(host);
   const services: Services = { deps, app, manifest, problems, host, directory, signIn, tenants };
 

@@ -1,6 +1,6 @@
 /** Sign-in providers, and the identity directory of a tenant. Start with `identity-directory/unit.ts` and `instance-auth.ts`. */
 export { directoryIssuer } from './accounts/contract.ts';
-export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './config/identity-choice.ts';
+export { CLIENT_SECRET_KEY, IDENTITY_CHOICE_KEY, type IdentityChoice } from './config/identity-choice.ts';
 export type { InstanceConfig } from './config/operations.ts';
 export type { OwnerOrphaned as OwnerStranded } from './config/orphaned-owner.ts';
 export { type CookieDomainInput, resolveCookieDomain } from './cookie-domain.ts';
@@ -29,7 +29,13 @@ export {
   identityDirectory,
   makeIdentityDirectory,
 } from './identity-directory/unit.ts';
-export { type InstanceAuth, type InstanceAuthInput, instanceAuthFor } from './instance-auth.ts';
+export {
+  type InstanceAuth,
+  type InstanceAuthInput,
+  instanceAuthFor,
+  readInstance,
+  resolveSettings,
+} from './instance-auth.ts';
 export {
   type CachedInstance,
   type InstanceAuthCache,
@@ -55,6 +61,7 @@ export {
 } from './member-changes/memberships.ts';
 export type { Member, NamedPrincipal } from './people/operations.ts';
 export type { ListedProgram, ProgramAccess, ProgramGrant, ProgramPolicy } from './programs/contract.ts';
+export { presentedTokenHash } from './programs/secrets.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 export { type RecognisedCaller, type RecognitionOptions, recogniseCaller } from './recognise-caller.ts';

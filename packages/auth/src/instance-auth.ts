@@ -113,7 +113,8 @@ export function buildInstanceAuth(
   };
 }
 
-function resolveSettings(sources: SettingSources): Readonly<Record<string, string>> {
+/** Returns the declared settings that have a value: delivered, then binding, then manifest default (spec 2.3). */
+export function resolveSettings(sources: SettingSources): Readonly<Record<string, string>> {
   const pairs = Object.keys(sources.envSpec).flatMap((key) => {
     const value = readSetting(sources, key);
     return value === undefined ? [] : [[key, value] as const];

@@ -33,6 +33,8 @@ export interface RecognisedCaller<S> {
   readonly principal: PrincipalId | null;
   /** The program through which the person acts; null for the person themself. */
   readonly grant: ProgramGrant | null;
+  /** The version of the instance's configuration by which all this was judged. */
+  readonly version: string;
 }
 
 /**
@@ -46,24 +48,27 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
   const { cache, instance, headers, signInOf } = options;
   const { directory, scopeId } = instance;
   let known = cache.known(instance);
+  // A held copy may be of a sign-in that did not work, and was repaired since.
+  if (known && (await isBroken(signInOf(known.auth)))) known = undefined;
   for (let looks = 1; looks <= LOOKS_MAX; looks++) {
     if (!known) {
       await cache(instance);
       known = cache.known(instance);
     }
     if (!known) break;
+    const { version } = known;
     const signIn = await signInOf(known.auth);
     const presented = await presentedBy(signIn.provider, headers);
-    const answer = await directory.recognise({ scopeId, knownVersion: known.version, presented });
+    const answer = await directory.recognise({ scopeId, knownVersion: version, presented });
     if (answer.changed) {
       known = undefined;
       continue;
     }
     const { subject, found, program } = answer;
-    if (!subject || !found) return { signIn, subject: null, principal: null, grant: null };
+    if (!subject || !found) return { signIn, version, subject: null, principal: null, grant: null };
     if (program) await noteUse(options, program);
     const grant = program?.grant ?? null;
-    if (!found.mustWrite) return { signIn, subject, principal: found.principal, grant };
+    if (!found.mustWrite) return { signIn, version, subject, principal: found.principal, grant };
     const { session, ...issued } = subject;
     const resolved = await directory.resolvePrincipal({
       scopeId,
@@ -71,8 +76,8 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
       ...(session ? { session } : {}),
     });
     return resolved.session === 'ended'
-      ? { signIn, subject: null, principal: null, grant }
-      : { signIn, subject, principal: resolved.principal, grant };
+      ? { signIn, version, subject: null, principal: null, grant }
+      : { signIn, version, subject, principal: resolved.principal, grant };
   }
   throw new PlatformError(
     'unavailable',
@@ -89,6 +94,13 @@ async function noteUse<S>(
   const isNoted = usedMs !== null && Math.abs(now() - usedMs) < USE_NOTED_MS;
   if (isNoted && usedFrom === clientAddress) return;
   await instance.directory.noteProgramUse({ grant: grant.id, from: clientAddress });
+}
+
+async function isBroken(signIn: Promise<unknown>): Promise<boolean> {
+  return signIn.then(
+    () => false,
+    () => true,
+  );
 }
 
 /** A program's token counts alone: a cookie beside it is not looked at. A provider without a directory names the subject. */

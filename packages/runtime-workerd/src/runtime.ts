@@ -3,6 +3,8 @@
  * moves requests and orders to it.
  */
 import { join } from 'node:path';
+import type { AppLook } from '@freehold/app';
+import { look } from '@freehold/app/hosting';
 import { CALL_HEADER, encodeCall, type HostedCall } from '@freehold/app/worker/capabilities';
 import {
   canonicalJson,
@@ -24,8 +26,11 @@ import {
   VerticalProcess,
   type VerticalProcessOptions,
 } from './process/vertical-process.ts';
+import { ORDERS } from './services/identity-calls.ts';
+import { OrdersInFlight } from './services/orders-in-flight.ts';
 import type { PlatformPorts } from './services/ports.ts';
 import { openServices } from './services/serve.ts';
+import { SignIns, withoutProofs, withoutSessionCookies } from './services/sign-ins.ts';
 import {
   type BundleCalls,
   bundleUnit,
@@ -83,6 +88,9 @@ interface Declared {
   readonly migrations: readonly DeclaredMigration[];
   readonly egress: readonly string[];
   readonly publicPaths: readonly string[];
+  /** Absent in bundles that were made for an earlier platform. */
+  readonly letsPeopleIn?: boolean;
+  readonly look?: unknown;
 }
 
 /** A scope, and the script of the version that it is to run. */
@@ -98,6 +106,8 @@ export type HostedNode = NonNullable<HostedCall['node']>;
 
 /** The process that asks bundles what they declare. No slug of a vertical begins so. */
 const CHECKS = '-checks';
+/** Where the management contract is. */
+const INTERNAL = '/internal/';
 /** The longest wait of `setTimeout`. */
 const WAIT_MAX_MS = 2 ** 31 - 1;
 
@@ -108,6 +118,10 @@ export class WorkerdRuntime {
   readonly #serving = new Map<string, ScriptRow>();
   /** Slug and digest → the version. */
   readonly #versions = new Map<string, string>();
+  /** Slug and version → the script of the version. */
+  readonly #scripts = new Map<string, ScriptRow>();
+  readonly #orders = new OrdersInFlight();
+  readonly #signIns: SignIns;
   /** Slug → the timer of a process that rests. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isClosed = false;
@@ -120,6 +134,7 @@ export class WorkerdRuntime {
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
+    this.#signIns = new SignIns(options);
     const limits = { idleMs: 5_000, silenceMs: 3 * (options.limits?.silenceMs ?? PROCESS_LIMITS.silenceMs) };
     this.#checks = new BundleChecks(this.#processOptions(CHECKS, limits, (name) => this.#bundleOf(name)));
   }
@@ -155,12 +170,24 @@ export class WorkerdRuntime {
         },
       );
     const { script, version, vertical } = upload;
-    const stored = await bundles.putScript({ script, version, modules, publicPaths: [], egress: [] });
+    const named = { script, version, modules };
+    const stored = await bundles.putScript({ ...named, publicPaths: [], egress: [], declared: null });
     this.#versions.set(`${vertical} ${stored.bundle}`, version);
     const declared = (await this.#checks.declarationOf(`${vertical}:${stored.bundle}`)) as Declared;
     requireSame(upload, declared);
-    const { publicPaths, egress } = declared;
-    await bundles.putScript({ script, version, modules, publicPaths, egress });
+    const { publicPaths, egress, letsPeopleIn, manifest } = declared;
+    if (letsPeopleIn === undefined) throw outdated();
+    const signIn = {
+      letsPeopleIn,
+      look: requireLook(declared.look),
+      manifest: { slug: manifest.slug, env: manifest.env },
+    };
+    this.#remember(vertical, await bundles.putScript({ ...named, publicPaths, egress, declared: signIn }));
+  }
+
+  #remember(vertical: string, row: ScriptRow): void {
+    this.#versions.set(`${vertical} ${row.bundle}`, row.version);
+    this.#scripts.set(`${vertical} ${row.version}`, row);
   }
 
   /**
@@ -177,8 +204,7 @@ export class WorkerdRuntime {
   async #openVertical(vertical: string): Promise<void> {
     const row = await this.#bundles(vertical).serving({});
     if (!row) return;
-    for (const { bundle, version } of await this.#bundles(vertical).scripts({}))
-      this.#versions.set(`${vertical} ${bundle}`, version);
+    for (const script of await this.#bundles(vertical).scripts({})) this.#remember(vertical, script);
     this.#serving.set(vertical, row);
     this.#wakeWhenDue(vertical);
   }
@@ -203,15 +229,24 @@ export class WorkerdRuntime {
     return this.#positions.map(vertical, bundle, stack);
   }
 
-  /** Serves a request of an instance. */
+  /**
+   * Serves a request of an instance. What is below `/api/auth/` is answered here; of other requests the instance is told who
+   * is calling, in place of the cookies and tokens that say so.
+   */
   async fetch(
     vertical: string,
     request: Request,
     node: HostedNode,
     clientAddress: string | null,
   ): Promise<Response> {
-    const { tenant, scope } = node;
-    return this.#send(vertical, request, { tenant, scope, node, clientAddress });
+    const { tenant, scope, version } = node;
+    const script = this.#scripts.get(`${vertical} ${version}`) ?? this.#requireServing(vertical);
+    const met = await this.#signIns.meet(script, request, { node, clientAddress });
+    if ('answer' in met) return met.answer;
+    const { caller } = met;
+    return withoutSessionCookies(
+      await this.#send(vertical, request, { tenant, scope, node, clientAddress, caller }),
+    );
   }
 
   /** Serves a request of the management contract, with the vertical's secret. Its headers name the scope. */
@@ -221,10 +256,17 @@ export class WorkerdRuntime {
     if (tenant === null || scope === null)
       throw new PlatformError('not_found', 'A request to a deployed vertical names its scope.');
     const { platformSecret } = await this.#options.ports.settingsOf(vertical);
+    const path = new URL(request.url).pathname.slice(INTERNAL.length);
+    const body = ORDERS.has(path) ? ((await request.clone().json()) as Record<string, unknown>) : {};
     const headers = new Headers(request.headers);
     headers.set(PLATFORM_SECRET_HEADER, platformSecret[0] ?? '');
     const shown = new Request(request, { headers });
-    return this.#send(vertical, shown, { tenant, scope, node: null, clientAddress: null });
+    const anonymous = { node: null, clientAddress: null, caller: null };
+    const answered = await this.#orders.during({ tenant, scope, path, body }, () =>
+      this.#send(vertical, shown, { tenant, scope, ...anonymous }),
+    );
+    if (path === 'delete-scope') this.#signIns.forget(scope);
+    return answered;
   }
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */
@@ -308,17 +350,25 @@ export class WorkerdRuntime {
   }
 
   async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
-    const serving = this.serving(vertical);
-    if (serving === null)
-      throw new PlatformError('unavailable', 'No version of this application is deployed here.', {
-        reason: 'nothing_deployed',
-      });
+    const serving = this.#requireServing(vertical);
     const headers = new Headers(request.headers);
     // Nothing that a sender wrote may look like a word of the platform.
     for (const name of [...headers.keys()]) if (name.startsWith('x-freehold-')) headers.delete(name);
+    if (call.caller) withoutProofs(headers, call.caller);
     headers.set(CALL_HEADER, encodeCall({ ...call, serving: serving.bundle }));
-    const { method, url, body, signal } = request;
+    const { method, url, signal } = request;
+    // The sign-in may have read it, before it failed.
+    const body = request.bodyUsed ? null : request.body;
+    if (request.bodyUsed) headers.delete('content-length');
     return this.#process(vertical).fetch(call.scope, { method, url, headers, body, signal });
+  }
+
+  #requireServing(vertical: string): ScriptRow {
+    const serving = this.serving(vertical);
+    if (serving) return serving;
+    throw new PlatformError('unavailable', 'No version of this application is deployed here.', {
+      reason: 'nothing_deployed',
+    });
   }
 
   async #order(vertical: string, method: string, path: string, body?: unknown): Promise<unknown> {
@@ -371,7 +421,8 @@ export class WorkerdRuntime {
     limits: Partial<ProcessLimits>,
     bundle: (digest: string) => Promise<StoredBundle | null>,
   ): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
-    const { folder, ports, onIncident, onOutput } = this.#options;
+    const { folder, ports, now, onIncident, onOutput } = this.#options;
+    const [signIns, orders] = [this.#signIns, this.#orders];
     return {
       vertical,
       folder: join(folder, vertical),
@@ -379,7 +430,8 @@ export class WorkerdRuntime {
         this.#host ??= hostModule();
         return this.#host;
       },
-      openServices: (socket) => openServices(socket, { vertical, ports, bundle, onIncident }),
+      openServices: (socket) =>
+        openServices(socket, { vertical, ports, bundle, onIncident, now, signIns, orders }),
       limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },
       onOutput: (line) => onOutput?.(vertical, line),
     };
@@ -388,6 +440,27 @@ export class WorkerdRuntime {
   #bundles(vertical: string): BundleCalls {
     return this.#options.engine.unit(bundleUnit, vertical, { create: true });
   }
+}
+
+/**
+ * The platform's own pages are written with it, and a bundle declares what it likes.
+ * @throws PlatformError `validation_failed`, reason `manifest_differs`.
+ */
+function requireLook(declared: unknown): AppLook {
+  const read = look.safeParse(declared ?? {});
+  if (read.success) return read.data as AppLook;
+  throw new PlatformError('validation_failed', 'The bundle declares a look that is none.', {
+    reason: 'manifest_differs',
+    cause: read.error,
+  });
+}
+
+function outdated(): PlatformError {
+  return new PlatformError(
+    'validation_failed',
+    'The bundle was made by an earlier version of Freehold. Update the packages of your project, and deploy it again.',
+    { reason: 'bundle_outdated' },
+  );
 }
 
 /** @throws PlatformError `validation_failed`, reason `manifest_differs`. */

@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { directoryIssuer, makePasswordHasher } from '@freehold/auth';
+import type { TenantId } from '@freehold/contracts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { notes } from './bundles/plain.ts';
-import { ACME, BOLT, type Instance, openPlace, type Place, SECOND } from './place.ts';
+import { ACME, BESIDE, BOLT, type Instance, openPlace, type Place, SECOND } from './place.ts';
 
 const PATIENT = { timeout: 10_000 };
 
@@ -102,17 +104,6 @@ describe('other tenants', () => {
     });
   });
 
-  test('each instance has a session secret of its own, and none the tenant’s', async () => {
-    const [one, other, again] = await Promise.all([
-      identity('sessionSecret', {}, ACME),
-      identity('sessionSecret', {}, SECOND),
-      identity('sessionSecret', {}, ACME),
-    ]);
-    expect(one).toMatchObject({ answer: { ok: true, value: expect.stringMatching(/^[\w-]{43}$/) } });
-    expect(again).toEqual(one);
-    expect(other).not.toEqual(one);
-  });
-
   test.each(['/../identity', '/%2e%2e/identity', '/..%2fidentity', '//identity', '/x/../../settings'])(
     'the address %s of the attachments leads nowhere else',
     async (path) => {
@@ -175,6 +166,117 @@ describe('other tenants', () => {
     expect(seen['x-freehold-call']).not.toBe(call);
     expect(seen).toMatchObject({ 'x-other': 'stays' });
     expect(seen['x-freehold-scope']).toBeUndefined();
+  });
+});
+
+describe('the accounts of its tenant', () => {
+  const PASSWORD = 'a long and quiet sentence';
+  const identity = async (method: string, input: object, as: Instance = ACME) =>
+    tryOut('/identity', as, { method, input: JSON.stringify(input) });
+  const refused = { answer: { ok: false, failure: { code: 'forbidden', reason: 'capability_refused' } } };
+  let account: { readonly issuer: string; readonly sub: string };
+  let cookie: string;
+
+  beforeAll(async () => {
+    const passwordHash = await makePasswordHasher({
+      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    }).hash(PASSWORD);
+    const imported = { email: 'ada@example.com', emailVerified: true, name: 'Ada', passwordHash };
+    const { userId } = await place.directory(ACME.tenant).importAccount(imported);
+    account = { issuer: directoryIssuer(ACME.tenant as TenantId), sub: userId };
+    const form = { email: 'ada@example.com', password: PASSWORD, returnTo: '/' };
+    const signedIn = await place.visit('/api/auth/login', ACME, {
+      method: 'POST',
+      headers: { origin: 'http://shop.localhost', 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(form),
+    });
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/']);
+    const set = signedIn.headers.getSetCookie().find((each) => each.startsWith('sb_session='));
+    cookie = set?.split(';')[0] ?? '';
+  });
+
+  test.each([
+    ['the secret that signs sessions', 'sessionSecret', {}],
+    ['the same, with the settings', 'readInstanceConfig', { scopeId: ACME.scope }],
+    ['a password judged right', 'finishPassword', { email: 'ada@example.com', valid: true }],
+    ['a link to a new password', 'beginReset', { email: 'ada@example.com' }],
+    ['a new password', 'setPassword', { email: 'ada@example.com', passwordHash: 'x' }],
+    ['an account by its address', 'findAccount', { email: 'ada@example.com' }],
+    ['what is behind a session', 'recognise', { scopeId: ACME.scope, knownVersion: '', presented: [] }],
+    ['a profile of its own words', 'resolvePrincipal', { scopeId: ACME.scope }],
+    ['a sign-in that never was', 'recordSignIn', { scopeId: ACME.scope }],
+    ['new secrets, which sign everybody out', 'rotateSessionSecret', { scopeId: ACME.scope }],
+    [
+      'mails that lead elsewhere',
+      'putConfig',
+      { scopeId: ACME.scope, config: { BASE_URL: 'https://x.invalid' } },
+    ],
+    ['the end of an instance', 'forgetScope', { scopeId: ACME.scope }],
+    ['members of another scope', 'moveMembersIn', { scopeId: ACME.scope, from: BESIDE.scope, copied: null }],
+  ])('it does not get %s', async (_what, method, input) => {
+    expect(await identity(method, input)).toMatchObject(refused);
+  });
+
+  test('it speaks for no person whom the platform did not recognise there', async () => {
+    expect(await identity('listSessions', account)).toMatchObject(refused);
+    expect(await identity('endAllSessions', { ...account, nowMs: 9e15 })).toMatchObject(refused);
+    const subject = { ...account, email: 'eve@example.com', name: 'Eve', emailVerified: true };
+    const claim = { scopeId: ACME.scope, token: 't'.repeat(43), subject };
+    expect(await identity('claimOwner', claim)).toMatchObject(refused);
+    expect(await identity('claimInvite', claim)).toMatchObject(refused);
+  });
+
+  test('it learns who calls, and sees neither the cookie nor a way to be another', async () => {
+    const visit = await place.visit('/headers', ACME, { headers: { cookie: `own=1; ${cookie}; b=2` } });
+    expect(await visit.json()).toMatchObject({ cookie: 'own=1; b=2' });
+    const me = await place.visit('/api/me', ACME, { headers: { cookie } });
+    expect(await me.json()).toMatchObject({ subject: { name: 'Ada', email: 'ada@example.com' } });
+    // Now it may ask about her, with what the platform knows of her.
+    expect(await identity('listSessions', account)).toMatchObject({ answer: { ok: true } });
+    expect(await identity('listSessions', account, SECOND)).toMatchObject(refused);
+    const far = { ...account, nowMs: Date.now() + 3_600_000 };
+    expect(await identity('endAllSessions', far)).toMatchObject({ answer: { ok: true } });
+    const after = await place.visit('/api/me', ACME, { headers: { cookie } });
+    expect(await after.json()).toMatchObject({ status: 'signed_out' });
+  });
+
+  test('a token of its own callers is its own: the platform takes none that it does not know', async () => {
+    const visit = await place.visit('/headers', ACME, { headers: { authorization: 'Bearer hook' } });
+    expect(await visit.json()).toMatchObject({ authorization: 'Bearer hook' });
+    // A program's, of another instance of the tenant too: it could be used there.
+    const elsewhere = { authorization: `Bearer fh_access_${'x'.repeat(43)}` };
+    const other = await place.visit('/headers', ACME, { headers: elsewhere });
+    expect(await other.json()).not.toHaveProperty('authorization');
+  });
+
+  test('it does not write into the pages of signing in by the look that it declares', async () => {
+    const styled = `
+      import { hostedApp } from '@freehold/app/worker/hosted';
+      import { notes } from './plain.ts';
+      const { Instance, Declaration: Honest } = hostedApp(notes('6.6.6', []));
+      export { Instance };
+      export class Declaration extends Honest {
+        declaration() { return { ...super.declaration(), look: { color: 'red;}</style><script>' } }; }
+      }`;
+    await expect(place.upload(notes('6.6.6', []), styled)).rejects.toMatchObject({
+      reason: 'manifest_differs',
+    });
+  });
+
+  test('it sets no cookie of signing in', async () => {
+    const visit = await place.visit('/planted', ACME);
+    expect(visit.headers.getSetCookie()).toEqual(['own=1']);
+  });
+
+  test('the pages of signing in are the platform’s, and none of its own', async () => {
+    const page = await place.visit('/api/auth/login', ACME);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>')]);
+    expect(page.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+  });
+
+  test('it has no way to mail anybody, nor to ask an issuer', async () => {
+    expect(await tryOut('/abilities')).toEqual({ answer: { mail: 'none', issuer: 'none' } });
+    expect(await tryOut('/holder')).toMatchObject(refused);
   });
 });
 

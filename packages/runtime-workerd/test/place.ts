@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { App } from '@freehold/app';
-import { makeIdentityDirectory } from '@freehold/auth';
+import { type Mailer, makeIdentityDirectory } from '@freehold/auth';
 import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER } from '@freehold/contracts';
 import { declaredMigrations } from '@freehold/directory';
 import { makeMemoryBlobStore, openMemoryEngine } from '@freehold/engine-node';
@@ -31,6 +31,8 @@ export const BOLT: Instance = {
 /** A second scope of the first tenant. */
 export const SECOND: Instance = { tenant: ACME.tenant, scope: 'scp_00000000000000000000000003' };
 
+/** A scope of the first tenant, of another vertical. */
+export const BESIDE: Instance = { ...ACME, scope: 'scp_00000000000000000000000005', vertical: 'other' };
 /** A scope of another vertical. */
 export const OTHER: Instance = { ...BOLT, scope: 'scp_00000000000000000000000004', vertical: 'other' };
 
@@ -45,6 +47,7 @@ export interface PlaceOptions {
   readonly beforeSettings?: () => Promise<void>;
   /** The builder's secrets. Default: none. */
   readonly secrets?: () => Readonly<Record<string, string>>;
+  readonly mailer?: Mailer;
   /** Hosts that may be called, and no others. Default: all public ones. */
   readonly declaredOnly?: readonly string[];
 }
@@ -57,6 +60,7 @@ export function openPlace({
   fetch = globalThis.fetch,
   beforeSettings,
   secrets = () => ({}),
+  mailer = { send: async () => undefined },
   declaredOnly,
 }: PlaceOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-runtime-'));
@@ -66,8 +70,11 @@ export function openPlace({
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
   const onIncident = (error: unknown): void => void incidents.push(error);
   const engine = openMemoryEngine({ now: Date.now, random, onIncident });
+  const identity = makeIdentityDirectory();
   const vaultUnit = makeVaultUnit(makeKeyring(['k'.repeat(43)]));
-  const instances = new Map([ACME, BOLT, SECOND, OTHER].map((instance) => [instance.scope, instance]));
+  const instances = new Map(
+    [ACME, BOLT, SECOND, OTHER, BESIDE].map((instance) => [instance.scope, instance]),
+  );
   const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
   const open = (bundles: Pick<Engine, 'unit'> = engine): WorkerdRuntime =>
     new WorkerdRuntime({
@@ -82,20 +89,22 @@ export function openPlace({
           const found = instances.get(scope);
           return found?.tenant === tenant ? (found.vertical ?? vertical) : null;
         },
+        nameOf: async () => 'Shop',
+        signInBindings: () => ({ AUTH_PROVIDER: 'directory' }),
         settingsOf: async () => {
           await beforeSettings?.();
           return { settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] };
         },
         secretsOf: async () => secrets(),
         engine,
-        identity: makeIdentityDirectory(),
+        identity,
         vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
         blobs: (scope) => {
           const store = blobs.get(scope) ?? makeMemoryBlobStore({ now: Date.now });
           blobs.set(scope, store);
           return store;
         },
-        mailer: { send: async () => undefined },
+        mailer,
         issuerFetch: fetch,
         modelFetch: fetch,
         isModelProvider: () => false,
@@ -112,6 +121,7 @@ export function openPlace({
     lines,
     runtime: open(),
     engine,
+    directory: (tenant: string) => engine.unit(identity, tenant),
     /** Opens the platform's side over these bundles. */
     open,
     /** The platform's own request of the management contract. */

@@ -50,6 +50,8 @@ beforeAll(async () => {
     onFault: (fault) => void faults.push(fault),
     ports: {
       verticalOf: async ({ tenant, scope }) => (scope === SCOPE && tenant === TENANT ? 'rental' : null),
+      nameOf: async () => 'Shop',
+      signInBindings: () => ({ AUTH_PROVIDER: 'directory' }),
       settingsOf: async () => ({ settings: { AUTH_PROVIDER: 'directory' }, platformSecret: [SECRET] }),
       secretsOf: async () => ({}),
       engine,

@@ -33,7 +33,8 @@ export interface DeployedOptions {
   /** The variables about language models, by name: a deployed vertical learns the names of the keys alone. */
   readonly models: Readonly<Record<string, string>>;
   readonly issuerFetch: Fetch;
-  readonly directory: () => Pick<RegistryIntake, 'verticalOfScope'> & Pick<VerticalSecrets, 'secretsOf'>;
+  readonly directory: () => Pick<RegistryIntake, 'verticalOfScope' | 'nameOfScope'> &
+    Pick<VerticalSecrets, 'secretsOf'>;
   /** The verticals that may call the hosts alone that they declare; `all` for every one. */
   readonly declaredOnly: readonly string[];
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
@@ -71,6 +72,8 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       }),
     ports: {
       verticalOf: (ref) => options.directory().verticalOfScope(ref),
+      nameOf: (ref) => options.directory().nameOfScope(ref),
+      signInBindings: options.bindings,
       settingsOf: async (vertical) => ({
         settings: { ...options.bindings(), ...models.settings },
         platformSecret: await Promise.all(

@@ -15,6 +15,7 @@ import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
 import type { ModelHostOptions } from '@freehold/vertical-host/model';
 import type { Context } from 'hono';
 import type { App } from './app.ts';
+import type { HostedCaller } from './hosted-caller.ts';
 
 /**
  * The instance of a request, from the router. It comes in beside the request, from code, and never from a header: a
@@ -38,6 +39,8 @@ export interface Bindings {
   readonly node: Node | null;
   /** The network address of the sender, from the platform; null or absent when it is not known. */
   readonly clientAddress?: string | null;
+  /** The platform's word about the caller, for an application that does not judge it itself (`AppServices.signIn`). */
+  readonly caller?: HostedCaller | null;
   readonly [binding: string]: unknown;
 }
 
@@ -91,12 +94,24 @@ export interface AppServices {
   readonly webFiles?: WebFiles;
   /** Writes to people. Without one, an instance cannot keep accounts of its own (AUTH_PROVIDER `directory`). */
   readonly mailer?: Mailer;
+  /** Tells the holder of an owner seat that the operator replaces them. Default: by a mail of the `mailer`. */
+  readonly tellHolder?: (notice: HolderNotice) => Promise<'mail' | 'log'>;
+  /** The sign-in of a deployed application, whose callers the platform judges. Default: the delivered one. */
+  readonly signIn?: SignIns;
   /** Reaches providers of language models, which the operator chose. Default: the global one. */
   readonly modelFetch?: ModelHostOptions['fetch'];
   /** The issuer for instances to which the platform delivered no choice. Default: no sign-in until it does. */
   readonly defaultIdentity?: { readonly issuer: string; readonly clientId: string };
   /** Other settings of the relying party; its clock, network and randomness are those above. */
   readonly auth?: Omit<AuthRuntime, 'fetch' | 'now' | 'random'>;
+}
+
+/** That an owner is being replaced. */
+export interface HolderNotice {
+  /** The holder's address; null for one without. */
+  readonly to: string | null;
+  readonly business: string;
+  readonly why: string;
 }
 
 /** The instance of a request, with its ids as what they are. */

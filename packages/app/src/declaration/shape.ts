@@ -113,7 +113,7 @@ const surface = z.strictObject({
   routes: handler,
 } satisfies ShapeOf<PublicSurface>);
 
-const look = z.strictObject({
+export const look = z.strictObject({
   color: z.string().regex(COLOR, 'must be a colour in hexadecimal, such as #0f5132').optional(),
   language: z.string().refine(isLanguageTag, 'must be a language tag, such as en or de-AT').optional(),
 } satisfies ShapeOf<AppLook>);

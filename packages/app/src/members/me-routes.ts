@@ -3,19 +3,13 @@ import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
+import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
 import { callerOf, directoryOf, requireNode, scopeOf, signInException } from '../request/caller.ts';
 import { mountRoutes, readBody } from '../request/routes.ts';
 import { claimBody, type Me } from '../wire/wire.ts';
 
 export function mountMe(app: Hono<AppEnv>, services: Services): void {
-  app.all('/api/auth/*', async (c) => {
-    const { origin } = requireNode(c);
-    const signIn = await services.signIn(c);
-    const { pathname, search } = new URL(c.req.url);
-    // The redirect address is built from the origin that the browser sees, which a proxy may have hidden.
-    const request = new Request(`${origin}${pathname}${search}`, c.req.raw);
-    return signIn.handle(request, { clientAddress: c.env.clientAddress ?? null });
-  });
+  app.all(`${SIGN_IN_BASE}*`, async (c) => answerSignIn(await services.signIn(c), c));
 
   mountProtectedResource(app, {
     resource: async (c) => {

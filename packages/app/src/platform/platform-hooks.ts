@@ -10,9 +10,10 @@ import {
 } from '@freehold/contracts';
 import { RETENTION_SETTING, type ScopeHost } from '@freehold/kernel';
 import type { PlatformSurfaceDeps } from '@freehold/vertical-host';
-import type { AppServices, Bindings, Services } from '../declaration/env.ts';
+import type { Bindings, Services } from '../declaration/env.ts';
 import { membershipsOf } from '../members/memberships.ts';
 import { readModelSettings } from '../models/model-settings.ts';
+import { mailToHolder } from './holder-notice.ts';
 
 type SettingsPatch = Readonly<Record<string, string | null>>;
 
@@ -76,11 +77,14 @@ export function platformSurface({
       const made = await directory(tenantId).mintOwnerReplacement({ scopeId, role, ...asked });
       await scope.assignRole({ principal: made.invite.principal, role, by: 'platform' });
       const { name } = await scope.identify({});
-      const notice = await tellHolder(deps, manifest.slug, {
-        to: made.holder.email,
-        business: name,
-        why: asked.why,
-      });
+      const send = deps.tellHolder ?? ((notice) => mailToHolder(deps.mailer, notice));
+      const notice = await send({ to: made.holder.email, business: name, why: asked.why }).catch(
+        (error: unknown) => {
+          // The link is made all the same: its answer says that no mail went out.
+          deps.onIncident(error, { kind: manifest.slug, key: 'owner-replacement', method: 'mail' });
+          return 'log' as const;
+        },
+      );
       return { url: made.url, expiresAt: toTimestamp(made.invite.expiresAtMs), notice };
     },
 
@@ -133,28 +137,6 @@ function findModelWarnings(
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
     return [{ code: 'model_unusable', detail: error.message }];
-  }
-}
-
-/** Mails the holder of the owner seat. The log of the team page tells them as well, and is all where no mail is sent. */
-async function tellHolder(
-  { mailer, onIncident }: Pick<AppServices, 'mailer' | 'onIncident'>,
-  slug: string,
-  notice: { readonly to: string | null; readonly business: string; readonly why: string },
-): Promise<'mail' | 'log'> {
-  const { to, business, why } = notice;
-  if (!mailer || to === null) return 'log';
-  try {
-    await mailer.send({
-      to,
-      subject: `The owner of ${business} is being replaced`,
-      text: `The operator of the platform made a link for a new owner of ${business}. When the link is accepted, your membership there ends.\n\nReason: ${why}\n\nIf this is wrong, answer the operator at once: until then they can end the link.\n`,
-    });
-    return 'mail';
-  } catch (error) {
-    // The link is made all the same: its answer says that no mail went out.
-    onIncident(error, { kind: slug, key: 'owner-replacement', method: 'mail' });
-    return 'log';
   }
 }
 

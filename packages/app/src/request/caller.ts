@@ -21,7 +21,7 @@ import type { AppContext, AppEnv, Caller, Instance, Services, Tenants } from '..
 /** The page where signing in begins. */
 const LOGIN_PATH = '/api/auth/login';
 /** Methods that change nothing (RFC 9110, section 9.2.1). */
-const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** The number of scopes whose tenant is cached. */
 const KNOWN_MAX = 10_000;
 

@@ -16,9 +16,18 @@ import {
   recogniseCaller,
   type VerifyingAuthProvider,
 } from '@freehold/auth';
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { type EnvSpec, PlatformError, problemDocument } from '@freehold/contracts';
 import { HTTPException } from 'hono/http-exception';
-import type { AppContext, AppServices, Instance, Services, SignIn, SignIns } from '../declaration/env.ts';
+import type { AppLook } from '../declaration/app.ts';
+import type {
+  AppContext,
+  AppServices,
+  Instance,
+  Recognition,
+  Services,
+  SignIn,
+  SignIns,
+} from '../declaration/env.ts';
 import { colorOf } from '../declaration/look.ts';
 import { requireNode } from './caller.ts';
 
@@ -26,27 +35,62 @@ import { requireNode } from './caller.ts';
 const SECURITY_PATH = '/api/auth/security';
 /** The longest name that the pages of the directory show. */
 const APP_NAME_LENGTH_MAX = 80;
+/** The reason of a refusal because no person can sign in here yet. */
+const NOT_CONFIGURED = 'sign_in_not_configured';
+
+/** The instance that a person signs in at, and the bindings of all instances of its vertical. */
+export interface SignInPlace {
+  readonly node: Instance;
+  readonly env: Readonly<Record<string, unknown>>;
+}
+
+/** The sender's part of a request. */
+export interface Sender {
+  readonly headers: Headers;
+  /** The network address; null when it is unknown. */
+  readonly clientAddress: string | null;
+}
+
+export interface SignInParts
+  extends Pick<AppServices, 'now' | 'random' | 'fetch' | 'onIncident' | 'auth' | 'mailer'> {
+  /** Names the vertical in incidents. */
+  readonly slug: string;
+  /** The settings that the vertical declares. */
+  readonly envSpec: EnvSpec;
+  /** The look of the pages and mails of the directory. */
+  readonly look: AppLook | undefined;
+  readonly directory: Services['directory'];
+  /** The name of an instance, which the pages and mails of the directory show. */
+  readonly nameOf: (node: Instance) => Promise<string>;
+}
+
+/** The sign-ins of all instances of a vertical. */
+export interface InstanceSignIns {
+  /** @throws AuthConfigError where it is not set up. */
+  at(place: SignInPlace): Promise<SignIn>;
+  /**
+   * The same, with who is asking, and the version of the settings by which that was judged.
+   * @throws AuthConfigError; PlatformError as `recogniseCaller` does.
+   */
+  recognise(place: SignInPlace, sender: Sender): Promise<Recognition & { readonly version: string }>;
+  /** Drops the cached sign-in of a scope that is deleted. */
+  forget(scope: { readonly scopeId: string }): void;
+}
 
 /**
- * Makes the function that returns the sign-in of a request's instance. It is cached while the configuration of the
- * instance is unchanged; the worker's own bindings are the same for all of them.
+ * Makes the sign-ins of a vertical. One is cached while the configuration of its instance is unchanged; the bindings are the
+ * same for all of them.
  */
-export function makeSignIns(
-  deps: AppServices,
-  { host, directory, manifest, app }: Pick<Services, 'host' | 'directory' | 'manifest' | 'app'>,
-): SignIns {
-  const { now, random, fetch } = deps;
-  const color = colorOf(app.look ?? {});
-  const language = app.look?.language;
+export function makeInstanceSignIns(parts: SignInParts): InstanceSignIns {
+  const { slug, envSpec, now, random, fetch, onIncident } = parts;
   const runtime: AuthRuntime = {
     onError: '/',
     backchannelLogout: true,
     // A person who cancels or comes back late is no incident; a failing issuer is.
     onFailure: (error) => {
-      if (error.status >= 500)
-        deps.onIncident(error, { kind: manifest.slug, key: error.code, method: 'sign-in' });
+      if (error.status >= 500) onIncident(error, { kind: slug, key: error.code, method: 'sign-in' });
     },
-    ...deps.auth,
+    ...parts.auth,
     now,
     random,
     fetch,
@@ -57,24 +101,21 @@ export function makeSignIns(
   /** The cache of configurations answers the same one until something changes, so that it is the key here. */
   const made = new WeakMap<InstanceAuth, SignIn>();
 
-  const cacheFor = (c: AppContext): InstanceAuthCache => {
+  const cacheFor = ({ env: bound }: SignInPlace): InstanceAuthCache => {
     const env = Object.fromEntries(
-      Object.keys(manifest.env).flatMap((key) => (typeof c.env[key] === 'string' ? [[key, c.env[key]]] : [])),
+      Object.keys(envSpec).flatMap((key) => (typeof bound[key] === 'string' ? [[key, bound[key]]] : [])),
     );
     const bindings = JSON.stringify(env);
-    if (cache?.bindings !== bindings) {
-      cache = { bindings, find: makeInstanceAuthCache({ envSpec: manifest.env, env, runtime }) };
-    }
+    if (cache?.bindings !== bindings)
+      cache = { bindings, find: makeInstanceAuthCache({ envSpec, env, runtime }) };
     return cache.find;
   };
 
   const make = async (auth: InstanceAuth, node: Instance): Promise<SignIn> => {
     // A choice that was delivered and cannot be used is a fault to be told, not a reason to let people sign up.
     const isChosen = Object.hasOwn(auth.config, IDENTITY_CHOICE_KEY);
-    if (!isChosen && auth.settings.AUTH_PROVIDER === 'directory') {
-      const { name } = await host.scope(node.scope).identify({});
-      return directorySignIn(makeDirectoryProvider(name, auth, node), auth.settings);
-    }
+    if (!isChosen && auth.settings.AUTH_PROVIDER === 'directory')
+      return directorySignIn(makeDirectoryProvider(await parts.nameOf(node), auth, node), auth.settings);
     return issuerSignIn(auth.provider(), auth.identity === null ? 'tokens' : 'hosted', auth.settings);
   };
 
@@ -83,65 +124,90 @@ export function makeSignIns(
     auth: InstanceAuth,
     { tenant, scope, origin, cookieDomain }: Instance,
   ): DirectoryAuthProvider => {
-    if (!deps.mailer)
+    const { mailer, look = {} } = parts;
+    const color = colorOf(look);
+    if (!mailer)
       throw new AuthConfigError(500, 'AUTH_PROVIDER is directory, and there is no way to send mail.');
     return doAuthProvider({
       tenantId: tenant,
       scopeId: scope,
       sessionSecret: auth.sessionSecrets,
-      directory: directory(tenant),
-      mailer: deps.mailer,
+      directory: parts.directory(tenant),
+      mailer,
       baseUrl: auth.settings.BASE_URL || origin,
       theme: {
         appName: business.slice(0, APP_NAME_LENGTH_MAX),
         ...(color && { accentColor: color }),
-        ...(language && { language }),
+        ...(look.language !== undefined && { language: look.language }),
       },
       // A misspelt value closes it.
       signUp: auth.settings.SIGN_UP === 'open' ? 'open' : 'closed',
       runtime: cookieDomain === undefined ? runtime : { ...runtime, cookieDomain },
       passwordHasher,
-      onIncident: (error) => deps.onIncident(error, { kind: manifest.slug, key: scope, method: 'sign-in' }),
+      onIncident: (error) => onIncident(error, { kind: slug, key: scope, method: 'sign-in' }),
     });
   };
 
-  const instanceOf = ({ tenant, scope, origin, cookieDomain }: Instance): CachedInstance => ({
-    directory: directory(tenant),
+  const instanceOf = ({ node: { tenant, scope, origin, cookieDomain } }: SignInPlace): CachedInstance => ({
+    directory: parts.directory(tenant),
     scopeId: scope,
     // Clients that take the address apart and put it together again write it with a slash.
     resource: [origin, `${origin}/`],
     cookieDomain,
   });
 
-  const signInOf = async (c: AppContext, auth: InstanceAuth): Promise<SignIn> => {
-    const node = requireNode(c);
+  const signInOf = async (node: Instance, auth: InstanceAuth): Promise<SignIn> => {
     const known = made.get(auth);
     if (known) return known;
-    try {
-      const signIn = await make(auth, node);
-      made.set(auth, signIn);
-      return signIn;
-    } catch (error) {
-      if (error instanceof AuthConfigError) throw configException(error);
-      throw error;
-    }
+    const signIn = await make(auth, node);
+    made.set(auth, signIn);
+    return signIn;
   };
-  const find = async (c: AppContext): Promise<SignIn> =>
-    signInOf(c, await cacheFor(c)(instanceOf(requireNode(c))));
 
-  return Object.assign(find, {
-    recognise: (c: AppContext) =>
+  return {
+    at: async (place) => signInOf(place.node, await cacheFor(place)(instanceOf(place))),
+    recognise: (place, { headers, clientAddress }) =>
       recogniseCaller({
-        cache: cacheFor(c),
-        instance: instanceOf(requireNode(c)),
-        headers: c.req.raw.headers,
-        clientAddress: c.env.clientAddress ?? null,
+        cache: cacheFor(place),
+        instance: instanceOf(place),
+        headers,
+        clientAddress,
         now,
-        signInOf: (auth) => signInOf(c, auth),
+        signInOf: (auth) => signInOf(place.node, auth),
       }),
     // Forgets the cached sign-in together with its configuration.
-    forget: (scope: { scopeId: string }) => cache?.find.forget(scope),
+    forget: (scope) => cache?.find.forget(scope),
+  };
+}
+
+/** The sign-ins as the routes of an application ask for them. */
+export function makeSignIns(signIns: InstanceSignIns): SignIns {
+  const placeOf = (c: AppContext): SignInPlace => ({ node: requireNode(c), env: c.env });
+  const senderOf = (c: AppContext): Sender => ({
+    headers: c.req.raw.headers,
+    clientAddress: c.env.clientAddress ?? null,
   });
+  const find = (c: AppContext): Promise<SignIn> => signIns.at(placeOf(c)).catch(raise);
+  return Object.assign(find, {
+    recognise: (c: AppContext) => signIns.recognise(placeOf(c), senderOf(c)).catch(raise),
+    forget: signIns.forget,
+  });
+}
+
+function raise(error: unknown): never {
+  throw error instanceof AuthConfigError ? configException(notConfigured(error)) : error;
+}
+
+/** A sign-in that is not set up, as an error of the platform: with the status and the words of the error (spec 7.3). */
+export function notConfigured({ status, message }: AuthConfigError): PlatformError {
+  return new PlatformError(status === 503 ? 'unavailable' : 'internal', message, { reason: NOT_CONFIGURED });
+}
+
+/** The framework's exception for a sign-in that is not set up; every other error as it is. */
+export function configException(error: PlatformError): PlatformError | HTTPException {
+  if (error.reason !== NOT_CONFIGURED) return error;
+  const status = error.code === 'unavailable' ? 503 : 500;
+  return new HTTPException(status, { message: error.message, res: problemDocument(error), cause: error });
 }
 
 function issuerSignIn(
@@ -161,12 +227,4 @@ function directorySignIn(provider: DirectoryAuthProvider, settings: InstanceAuth
     handle: (request, { clientAddress }) =>
       provider.handle(request, clientAddress === null ? {} : { clientAddress }),
   };
-}
-
-/** A sign-in that is not set up, as the framework's exception with the status and the words of the error (spec 7.3). */
-function configException(error: AuthConfigError): HTTPException {
-  const code = error.status === 503 ? 'unavailable' : 'internal';
-  const refused = new PlatformError(code, error.message, { reason: 'sign_in_not_configured' });
-  const res = problemDocument(refused);
-  return new HTTPException(error.status, { message: error.message, res, cause: error });
 }

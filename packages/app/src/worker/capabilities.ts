@@ -3,9 +3,11 @@
  * one scope by the runtime; nothing that a bundle passes chooses another. They travel in the object's props, never in `env`,
  * which all instances of a bundle share.
  */
-import type { Mail } from '@freehold/auth';
 import type { Outcome, UnitOptions } from '@freehold/store';
 import type { Node } from '../declaration/env.ts';
+import type { HostedCaller } from '../declaration/hosted-caller.ts';
+
+export type { HostedCaller } from '../declaration/hosted-caller.ts';
 
 /** The header in which the platform says what a request is about. It removes those that a sender wrote. */
 export const CALL_HEADER = 'x-freehold-call';
@@ -20,6 +22,14 @@ export interface HostedCall {
   readonly node: Node | null;
   /** The network address of the sender; null when it is unknown. */
   readonly clientAddress: string | null;
+  /** Null for a request of the platform itself, and for an application that lets no person in. */
+  readonly caller: HostedCaller | null;
+}
+
+/** The settings that were delivered to an instance, without those of sign-in that are secret. */
+export interface HostedConfiguration {
+  readonly version: string;
+  readonly config: Readonly<Record<string, string>>;
 }
 
 /** Returns the value of {@link CALL_HEADER}. */
@@ -48,9 +58,10 @@ export interface PlatformCapability {
   vault(method: string, input: readonly unknown[]): Promise<Outcome>;
   /** `PUT /<digest>`, `GET /<digest>` with a range, `DELETE /<digest>`, `GET /` and `DELETE /` of the blob store. */
   blobs(request: Request): Promise<Response>;
-  mail(mail: Mail): Promise<Outcome>;
-  /** A request to the issuer of the tenant; `issuer` names it where it is the operator's own. */
-  issuer(request: Request, issuer: string | null): Promise<Response>;
+  /** The delivered settings: {@link HostedConfiguration}. */
+  configuration(): Promise<Outcome>;
+  /** Tells the holder of the owner seat that the operator replaces them, after `mintOwnerReplacement`: `mail` or `log`. */
+  tellHolder(): Promise<Outcome>;
   /** A request to a provider of language models. A header `held:NAME` stands for the operator's secret of that name. */
   model(request: Request): Promise<Response>;
   /** Work was enqueued: the runtime calls `work` soon, and after a crash too. */
@@ -66,6 +77,6 @@ export interface InstanceProps {
   readonly settings: Readonly<Record<string, string>>;
   /** The secret of `/internal/*`, derived for this vertical; a list while one is replaced. */
   readonly platformSecret: readonly string[];
-  /** Whether the platform has a place for attachments, and sends mail. */
-  readonly has: { readonly blobs: boolean; readonly mail: boolean };
+  /** Whether the platform has a place for attachments. */
+  readonly has: { readonly blobs: boolean };
 }

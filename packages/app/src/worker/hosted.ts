@@ -34,6 +34,7 @@ import {
   type InstanceProps,
   type PlatformCapability,
 } from './capabilities.ts';
+import { makeToldSignIns } from './told-sign-in.ts';
 
 export interface HostedOptions {
   /** The built pages, which the bundle brings: `webFiles` of `freehold:web-files`. */
@@ -94,8 +95,8 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
 
     override async fetch(request: Request): Promise<Response> {
       try {
-        const { node, clientAddress } = callOf(request);
-        return await this.#app().app.fetch(request, { ...this.#props.settings, node, clientAddress });
+        const { node, clientAddress, caller } = callOf(request);
+        return await this.#app().app.fetch(request, { ...this.#props.settings, node, clientAddress, caller });
       } catch (error) {
         const shown = publicError(error);
         if (shown !== error) onIncident(error, { kind, key: this.#props.scope, method: request.method });
@@ -132,12 +133,14 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
         engine: this.#engine(),
         vault: vaultOver(platform),
         ...(has.blobs ? { blobs: (scopeId) => blobsOver(platform, scope, scopeId) } : {}),
-        ...(has.mail ? { mailer: { send: async (mail) => void answerOf(await platform.mail(mail)) } } : {}),
+        tellHolder: async () => answerOf(await platform.tellHolder()) as 'mail' | 'log',
+        signIn: makeToldSignIns(platform, app.manifest.env),
         platformSecret: [...platformSecret],
         now,
         random,
-        fetch: (url, init, purpose) =>
-          untilAborted(url, init, (request) => platform.issuer(request, purpose?.issuer ?? null)),
+        fetch: async () => {
+          throw new TypeError('the platform asks the issuers of a deployed application');
+        },
         modelFetch: (url, init) => untilAborted(url, init, (request) => platform.model(request)),
         onIncident,
         ...(webFiles ? { webFiles } : {}),
@@ -184,6 +187,8 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
         ),
         egress: app.egress ?? [],
         publicPaths: publicPathsOf(app.publicSurface),
+        look: app.look ?? {},
+        letsPeopleIn: app.authenticatedPrincipal.kind === 'signed-in',
       };
     }
   }

@@ -56,15 +56,24 @@ export function requireSameOrigin(
   ownOrigin: string | (() => string),
   rule: SameOriginRule = {},
 ): void {
+  if (isSameOrigin(headers, ownOrigin, rule)) return;
+  throw new PlatformError('forbidden', 'This can be done only from a page of this site.', {
+    reason: 'cross_site',
+  });
+}
+
+/** Whether {@link requireSameOrigin} lets a request pass. */
+export function isSameOrigin(
+  headers: Headers,
+  ownOrigin: string | (() => string),
+  rule: SameOriginRule = {},
+): boolean {
   const site = headers.get('sec-fetch-site');
   const origin = headers.get('origin');
   const isOwn = (): boolean => origin === (typeof ownOrigin === 'string' ? ownOrigin : ownOrigin());
   const byOwnPage = site === null ? origin !== null && isOwn() : site === 'same-origin';
   const byNoPage = site === null ? origin === null : site === 'none';
-  if (byOwnPage || (byNoPage && !rule.pageOnly)) return;
-  throw new PlatformError('forbidden', 'This can be done only from a page of this site.', {
-    reason: 'cross_site',
-  });
+  return byOwnPage || (byNoPage && !rule.pageOnly);
 }
 
 /** 1 MiB: the largest body that is read unless a route says otherwise (design: vertical-host, "mountOperations"). */

@@ -123,6 +123,10 @@ const registryMethods = (context: UnitContext) => ({
   verticalOfScope: (ref: { readonly tenant: string; readonly scope: string }): string | null =>
     loadScope(context.db, ref)?.vertical ?? null,
 
+  /** The name of a tenant's scope; null for one that is not there, or is another tenant's. */
+  nameOfScope: (ref: { readonly tenant: string; readonly scope: string }): string | null =>
+    loadScope(context.db, ref)?.name ?? null,
+
   registerBuiltIn: (builtIn: BuiltIn): RegisteredBuiltIn => registerBuiltIn(context, builtIn),
 });
 
@@ -162,5 +166,6 @@ export const verticalRegistryFeature = /* @__PURE__ */ defineFeature({
     'versionedRoutes',
     'servingVersion',
     'verticalOfScope',
+    'nameOfScope',
   ],
 });

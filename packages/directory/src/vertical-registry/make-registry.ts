@@ -28,6 +28,8 @@ export interface RegistryIntake {
   registerBuiltIn(builtIn: BuiltIn): Promise<{ readonly version: string; readonly changed: boolean }>;
   /** The vertical of a tenant's scope; null for one that is not there, or is another tenant's. */
   verticalOfScope(ref: { readonly tenant: string; readonly scope: string }): Promise<string | null>;
+  /** The name of a tenant's scope; null for one that is not there. */
+  nameOfScope(ref: { readonly tenant: string; readonly scope: string }): Promise<string | null>;
 }
 
 interface RegistryDeps extends EgressDeps, Pick<DeployDeps, 'runtime'> {
@@ -102,6 +104,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     servingVersion: async (vertical) => (await directory.servingVersion(vertical)) ?? unregistered(vertical),
     intake: {
       verticalOfScope: (ref) => directory.verticalOfScope(ref),
+      nameOfScope: (ref) => directory.nameOfScope(ref),
       registerBuiltIn: async (builtIn) => {
         const { head, version, changed } = await directory.registerBuiltIn(builtIn);
         if (head) await deps.publish(head);

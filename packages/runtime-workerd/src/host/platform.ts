@@ -19,8 +19,12 @@ export class Platform extends WorkerEntrypoint<HostEnv, InstanceRef> implements 
     return this.#ask('/vault', { method, input });
   }
 
-  mail(mail: object): Promise<Outcome> {
-    return this.#ask('/mail', mail);
+  configuration(): Promise<Outcome> {
+    return this.#ask('/configuration', {});
+  }
+
+  tellHolder(): Promise<Outcome> {
+    return this.#ask('/holder-notice', {});
   }
 
   blobs(request: Request): Promise<Response> {
@@ -31,25 +35,16 @@ export class Platform extends WorkerEntrypoint<HostEnv, InstanceRef> implements 
     return askPlatform(this.env, `/blobs${pathname}${search}`, this.ctx.props, { method, body, headers });
   }
 
-  issuer(request: Request, issuer: string | null): Promise<Response> {
-    return this.#relay('/issuer', request, issuer === null ? {} : { 'x-freehold-issuer': issuer });
-  }
-
+  /** The target goes in a header, the body passes through. */
   model(request: Request): Promise<Response> {
-    return this.#relay('/model', request, {});
+    const headers = new Headers(request.headers);
+    headers.set('x-freehold-target', request.url);
+    const { method, body } = request;
+    return askPlatform(this.env, '/model', this.ctx.props, { method, body, headers, redirect: 'manual' });
   }
 
   async wake(): Promise<void> {
     await this.env.SCOPES.getByName(this.ctx.props.scope).wake();
-  }
-
-  /** The target goes in a header, the body passes through. */
-  #relay(path: string, request: Request, more: Readonly<Record<string, string>>): Promise<Response> {
-    const headers = new Headers(request.headers);
-    headers.set('x-freehold-target', request.url);
-    for (const [name, value] of Object.entries(more)) headers.set(name, value);
-    const { method, body } = request;
-    return askPlatform(this.env, path, this.ctx.props, { method, body, headers, redirect: 'manual' });
   }
 
   async #ask(path: string, body: unknown): Promise<Outcome> {

@@ -76,8 +76,7 @@ export class Supervisor extends DurableObject<HostEnv> {
       // From here on a move waits for this request, its start included.
       this.#inFlight++;
       try {
-        const call = decodeCall(request.headers.get(CALL_HEADER) ?? '');
-        const { instance } = await this.#start(call);
+        const { instance } = await (this.#started ?? this.#start(callOf(request)));
         if (request.method !== 'GET' && request.method !== 'HEAD') this.#arm();
         return this.#passing(await instance.fetch(request));
       } catch (error) {
@@ -343,7 +342,8 @@ export class Supervisor extends DurableObject<HostEnv> {
     if (tenant === undefined) return null;
     this.#inFlight++;
     try {
-      const call = { tenant, scope: this.ctx.id.name ?? '', serving: null, node: null, clientAddress: null };
+      const anonymous = { serving: null, node: null, clientAddress: null, caller: null };
+      const call = { tenant, scope: this.ctx.id.name ?? '', ...anonymous };
       const { instance } = await this.#start(call);
       return await instance.work();
     } catch (error) {
@@ -364,6 +364,10 @@ export class Supervisor extends DurableObject<HostEnv> {
       cause: error,
     });
   }
+}
+
+function callOf(request: Request): HostedCall {
+  return decodeCall(request.headers.get(CALL_HEADER) ?? '');
 }
 
 /** Also for the scope of another tenant. */

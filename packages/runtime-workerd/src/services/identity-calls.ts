@@ -1,106 +1,129 @@
 /**
  * The calls of a tenant's identity directory that a deployed vertical may make. The directory is shared by all verticals of
- * the tenant, and a bundle may be hostile: it names its own scope alone, and never holds the tenant's session secret.
+ * the tenant, and a bundle may be hostile: it names its own scope alone, speaks for no person whom the platform did not recognise
+ * there, and changes no setting, secret or membership of others but as the platform orders it to.
  */
-import { createHmac } from 'node:crypto';
-import { PlatformError } from '@freehold/contracts';
+import { CLIENT_SECRET_KEY, type IssuedSubject } from '@freehold/auth';
+import { canonicalJson, PlatformError } from '@freehold/contracts';
+import type { OrdersInFlight } from './orders-in-flight.ts';
 import type { InstanceRef } from './ports.ts';
+import type { Recognised } from './recognised.ts';
 
-/** Methods whose input names the scope. Any other scope than the caller's is refused. */
-const OF_SCOPE: ReadonlySet<string> = new Set([
+/** The facts by which a call is judged. */
+export interface CallSources {
+  readonly recognised: Recognised;
+  readonly orders: OrdersInFlight;
+  /** The vertical of a scope of the tenant; null for one that is not there. */
+  readonly verticalOf: (ref: InstanceRef) => Promise<string | null>;
+  readonly vertical: string;
+  readonly now: () => number;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+/** Returns the input that counts; null for a call that is refused. */
+type Rule = (input: Input, ref: InstanceRef, sources: CallSources) => Input | null | Promise<Input | null>;
+
+const ofOwnScope: Rule = (input, { scope }) => (input.scopeId === scope ? input : null);
+
+/** The person of `input.subject`, as the platform recognised them at this instance. */
+const ofRecognised: Rule = (input, ref, { recognised }) => {
+  const subject = recognised.find(ref.scope, personIn(input.subject));
+  return input.scopeId === ref.scope && subject ? { ...input, subject } : null;
+};
+
+/** The sessions of a person, at all instances of the tenant. */
+const ofOwnSessions: Rule = (input, { scope }, { recognised, now }) => {
+  if (!recognised.find(scope, personIn(input))) return null;
+  // Sessions that begin later could never be begun.
+  return 'nowMs' in input ? { ...input, nowMs: now() } : input;
+};
+
+/** A step of the platform: its request to this instance is being answered. */
+const whenOrdered =
+  (...paths: readonly string[]): Rule =>
+  (input, ref, { orders }) =>
+    (input.scopeId ?? ref.scope) === ref.scope && paths.some((path) => orders.bodies(ref, path).length > 0)
+      ? input
+      : null;
+
+/** Settings as the platform delivers them at this moment. */
+const asDelivered: Rule = (input, ref, { orders }) => {
+  const config = canonicalJson(input.config ?? null);
+  const isDelivered = ['configure', 'provision'].some((path) =>
+    orders.bodies(ref, path).some((body) => canonicalJson(body.config ?? null) === config),
+  );
+  return input.scopeId === ref.scope && isDelivered ? input : null;
+};
+
+/** Members of a copy: of another instance of this vertical, or of one that is gone. */
+const ofSameVertical: Rule = async (input, { tenant, scope }, { verticalOf, vertical }) => {
+  if (input.scopeId !== scope || typeof input.from !== 'string') return null;
+  const from = await verticalOf({ tenant, scope: input.from });
+  return from === null || from === vertical ? input : null;
+};
+
+const OF_OWN_SCOPE = [
+  ...['listMembers', 'namePrincipals', 'findMember', 'setPendingOwner', 'ownerSeat', 'needsSetup'],
+  ...['mintOwnerClaim', 'mintOwnerClaimLink', 'createInvite', 'listInvites', 'showInvite', 'revokeInvite'],
   ...[
-    'listMembers',
-    'namePrincipals',
-    'findMember',
-    'setPendingOwner',
-    'ownerSeat',
-    'needsSetup',
-    'claimOwner',
-  ],
-  ...[
-    'mintOwnerClaim',
-    'mintOwnerClaimLink',
-    'mintOwnerRecovery',
-    'mintOwnerReplacement',
-    'endOwnerRecovery',
-  ],
-  ...[
-    'createInvite',
-    'listInvites',
-    'showInvite',
-    'revokeInvite',
-    'claimInvite',
     'inviteTerms',
     'pendingInvites',
+    'withdrawInvites',
+    'leftoverRoles',
+    'leftoverRolesTaken',
+    'limitRoles',
   ],
-  ...['withdrawInvites', 'leftoverRoles', 'leftoverRolesTaken', 'limitRoles', 'noteRoles', 'removeMember'],
-  ...['transferOwner', 'requireTransferable', 'putConfig', 'getConfig', 'readInstanceConfig', 'recordSignIn'],
-  ...[
-    'listIdentityEvents',
-    'recognise',
-    'findPrincipal',
-    'resolvePrincipal',
-    'forgetScope',
-    'membersForCopy',
-  ],
-  ...['standingForCopy', 'endOwnerWindow', 'moveMembersIn'],
+  ...['noteRoles', 'removeMember', 'transferOwner', 'requireTransferable', 'getConfig', 'listIdentityEvents'],
+  // It answers the principal that a person has in this scope.
+  ...['findPrincipal', 'membersForCopy', 'standingForCopy', 'endOwnerWindow'],
+];
+
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ...OF_OWN_SCOPE.map((method): [string, Rule] => [method, ofOwnScope]),
+  ['newPrincipal', () => ({})],
+  ['claimOwner', ofRecognised],
+  ['claimInvite', ofRecognised],
+  ['listSessions', ofOwnSessions],
+  ['endOwnSession', ofOwnSessions],
+  ['endAllSessions', ofOwnSessions],
+  ['putConfig', asDelivered],
+  ['mintOwnerRecovery', whenOrdered('owner-recovery')],
+  ['mintOwnerReplacement', whenOrdered('owner-replacement')],
+  ['endOwnerRecovery', whenOrdered('owner-recovery/end')],
+  ['rotateSessionSecret', whenOrdered('session-secret/rotate')],
+  ['forgetScope', whenOrdered('delete-scope')],
+  ['moveMembersIn', ofSameVertical],
 ]);
 
-/**
- * Methods about the tenant's people and their sessions, which all its instances share: they name the scope where they
- * record something. The directory takes the caller's word for a judged password and for a session, since the pages of an
- * instance judge both: a hostile bundle acts for every account of its tenant (docs/runtime.md).
- */
-const OF_TENANT: ReadonlySet<string> = new Set([
-  ...['newPrincipal', 'sessionSecret', 'rotateSessionSecret', 'listSessions', 'sessionState', 'endSession'],
-  ...['endOwnSession', 'endAllSessions', 'endIssuerSessions', 'beginSignUp', 'completeSignUp', 'beginReset'],
-  ...[
-    'completeReset',
-    'beginEmailChange',
-    'completeEmailChange',
-    'revertEmailChange',
-    'showLink',
-    'beginPassword',
-  ],
-  ...['beginConfirm', 'finishPassword', 'finishSecondFactor', 'findPasskey', 'finishPasskey', 'addPasskey'],
-  ...['renamePasskey', 'removePasskey', 'enableTotp', 'disableTotp', 'makeRecoveryCodes', 'accountSecurity'],
-  ...['findAccount', 'renameAccount', 'setPassword', 'deleteAccount'],
+/** The requests of the management contract, below `/internal/`, that a rule asks for. */
+export const ORDERS: ReadonlySet<string> = new Set([
+  ...['configure', 'provision', 'owner-recovery', 'owner-replacement', 'owner-recovery/end'],
+  ...['session-secret/rotate', 'delete-scope'],
 ]);
 
-/** @throws PlatformError `forbidden`, reason `capability_refused`. */
-export function requireOwnCall(method: string, input: unknown, { scope }: InstanceRef): void {
-  const named = (input as { readonly scopeId?: unknown } | null | undefined)?.scopeId;
-  const isOwn = named === scope || (named === undefined && OF_TENANT.has(method));
-  if ((OF_SCOPE.has(method) || OF_TENANT.has(method)) && isOwn) return;
+/** Returns the input with which the call is made. @throws PlatformError `forbidden`, reason `capability_refused`. */
+export async function judgeCall(
+  method: string,
+  input: unknown,
+  ref: InstanceRef,
+  sources: CallSources,
+): Promise<Input> {
+  const given = typeof input === 'object' && input !== null ? (input as Input) : {};
+  const judged = await RULES.get(method)?.(given, ref, sources);
+  if (judged) return judged;
   throw new PlatformError('forbidden', 'An application may ask about its own instance alone.', {
     reason: 'capability_refused',
   });
 }
 
-/**
- * Replaces the tenant's session secrets in an answer by secrets of this instance: with the tenant's own, one vertical could
- * sign sessions of every other.
- */
-export function withOwnSecrets(
-  method: string,
-  value: unknown,
-  ref: InstanceRef & { vertical: string },
-): unknown {
-  const own = (secret: string): string =>
-    createHmac('sha256', secret).update(`session/${ref.vertical}/${ref.scope}`).digest('base64url');
-  if (method === 'sessionSecret') return own(value as string);
-  if (method !== 'readInstanceConfig' && method !== 'recognise') return value;
-  return mapSecrets(value, own);
+/** Removes what an instance has no use for: the secret that it shares with an issuer, which the platform alone uses. */
+export function withoutSecrets(config: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.hasOwn(config, CLIENT_SECRET_KEY) ? { ...config, [CLIENT_SECRET_KEY]: '' } : config;
 }
 
-function mapSecrets(value: unknown, own: (secret: string) => string): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const { sessionSecret, sessionSecrets, ...rest } = value as Record<string, unknown>;
-  return {
-    ...rest,
-    ...(sessionSecret === undefined
-      ? {}
-      : { sessionSecret: typeof sessionSecret === 'string' ? own(sessionSecret) : null }),
-    ...(Array.isArray(sessionSecrets) ? { sessionSecrets: sessionSecrets.map(String).map(own) } : {}),
-  };
+function personIn(value: unknown): Pick<IssuedSubject, 'issuer' | 'sub'> {
+  const { issuer, sub } = (
+    typeof value === 'object' && value !== null ? value : {}
+  ) as Partial<IssuedSubject>;
+  return { issuer: String(issuer), sub: String(sub) };
 }

@@ -27,9 +27,13 @@ export interface EgressPolicy {
 export interface PlatformPorts {
   /** The vertical of a tenant's scope; null for one that is not there, or is another tenant's. */
   readonly verticalOf: (ref: InstanceRef) => Promise<string | null>;
+  /** The name of a scope, which people see when they sign in; null for one that is not there. */
+  readonly nameOf: (ref: InstanceRef) => Promise<string | null>;
   readonly settingsOf: (vertical: string) => Promise<VerticalSettings>;
   /** The builder's own secrets, by name. A setting of the platform wins over one of its name. */
   readonly secretsOf: (vertical: string) => Promise<Readonly<Record<string, string>>>;
+  /** The settings of sign-in that every instance is bound to. Read for each request. */
+  readonly signInBindings: () => Readonly<Record<string, string>>;
   readonly engine: Pick<Engine, 'unit'>;
   readonly identity: IdentityDirectoryUnit;
   readonly vault: Vault;

@@ -5,13 +5,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
-import type { Mail } from '@freehold/auth';
+import { mailToHolder } from '@freehold/app/hosting';
+import { type OwnerReplacement, readInstance } from '@freehold/auth';
 import { PlatformError, type ScopeId, type TenantId, toFailure } from '@freehold/contracts';
 import { type BlobEntry, failureOf, type IncidentSink, type Outcome, unknownUnit } from '@freehold/store';
 import { z } from 'zod';
 import type { StoredBundle } from '../lib/bundle.ts';
-import { requireOwnCall, withOwnSecrets } from './identity-calls.ts';
+import { judgeCall, withoutSecrets } from './identity-calls.ts';
+import type { OrdersInFlight } from './orders-in-flight.ts';
 import type { InstanceRef, PlatformPorts } from './ports.ts';
+import type { SignIns } from './sign-ins.ts';
 import { BATCH_BYTES_MAX, type HostedLine, parseLines } from './telemetry.ts';
 
 /** The most bytes of a call in JSON. */
@@ -25,6 +28,9 @@ export interface ServicesOptions {
   /** Null for one that is not there. @throws Error for one that is damaged. */
   readonly bundle: (digest: string) => Promise<StoredBundle | null>;
   readonly onIncident: IncidentSink;
+  readonly now: () => number;
+  readonly signIns: Pick<SignIns, 'recognised'>;
+  readonly orders: OrdersInFlight;
 }
 
 interface Asked extends InstanceRef {
@@ -44,17 +50,14 @@ const vaultCall = z.object({
   method: z.enum(['keys', 'allot', 'bind', 'handBack', 'shredded', 'shred']),
   input: z.array(z.unknown()).max(4),
 });
-const mail = z.object({
-  to: z.string().max(320),
-  subject: z.string().max(1_000),
-  text: z.string().max(200_000),
-  html: z.string().max(500_000).optional(),
-});
 const blobLimits = z.object({
   bytesMax: z.coerce.number().int().min(0),
   bytes: z.coerce.number().int().min(0).optional(),
   digest: z.string().optional(),
 });
+
+/** The body of an order that replaces an owner → the address of the present one, until they are told. */
+const HOLDERS = new WeakMap<object, string | null>();
 
 /** The calls of an instance. The owner of the scope was checked. */
 const ROUTES: Readonly<Record<string, Route>> = {
@@ -66,22 +69,36 @@ const ROUTES: Readonly<Record<string, Route>> = {
     sendJson(response, 200, {
       settings: { ...secrets, ...settings },
       platformSecret,
-      has: { blobs: ports.blobs !== null, mail: ports.mailer !== null },
+      has: { blobs: ports.blobs !== null },
     });
   },
-  'POST /identity': async (
-    { request, response, tenant, scope },
-    { vertical, ports: { engine, identity } },
-  ) => {
+  'POST /identity': async (asked, options) => {
+    const { request, response, tenant, scope } = asked;
+    const { vertical, ports, now, signIns, orders } = options;
     const { method, input, create = false } = unitCall.parse(await readJson(request));
     const outcome = await outcomeOf(async () => {
-      requireOwnCall(method, input, { tenant, scope });
-      const directory = engine.unit(identity, tenant, { create }) as unknown as Readonly<
+      const { verticalOf } = ports;
+      const { recognised } = signIns;
+      const sources = { recognised, orders, verticalOf, vertical, now };
+      const judged = await judgeCall(method, input, { tenant, scope }, sources);
+      const directory = ports.engine.unit(ports.identity, tenant, { create }) as unknown as Readonly<
         Record<string, (input: unknown) => Promise<unknown>>
       >;
       const call = directory[method];
       if (!call) throw unknownUnit('identity');
-      return withOwnSecrets(method, await call(input), { tenant, scope, vertical });
+      const value = await call(judged);
+      if (method === 'mintOwnerReplacement')
+        for (const order of orders.bodies({ tenant, scope }, 'owner-replacement'))
+          HOLDERS.set(order, (value as OwnerReplacement).holder.email);
+      return method === 'getConfig' ? withoutSecrets(value as Readonly<Record<string, string>>) : value;
+    });
+    sendJson(response, 200, outcome);
+  },
+  'POST /configuration': async ({ response, tenant, scope }, { ports: { engine, identity } }) => {
+    const outcome = await outcomeOf(async () => {
+      const read = await readInstance(engine.unit(identity, tenant), { scopeId: scope });
+      if (!read.changed) throw new TypeError('the directory left out the configuration');
+      return { version: read.version, config: withoutSecrets(read.config) };
     });
     sendJson(response, 200, outcome);
   },
@@ -91,13 +108,16 @@ const ROUTES: Readonly<Record<string, Route>> = {
     const call = vault[method] as (...given: readonly unknown[]) => Promise<unknown>;
     sendJson(response, 200, await outcomeOf(() => call.call(vault, ref, ...input)));
   },
-  'POST /mail': async ({ request, response }, { ports: { mailer } }) => {
-    const given = mail.parse(await readJson(request));
+  // The words are the platform's: an instance sends no person a mail of its own in the operator's name.
+  'POST /holder-notice': async ({ response, tenant, scope }, { ports, orders }) => {
+    const ref = { tenant, scope };
     const outcome = await outcomeOf(async () => {
-      if (!mailer)
-        throw new PlatformError('unsupported', 'This platform sends no mail.', { reason: 'no_mail' });
-      await mailer.send(given as Mail);
-      return null;
+      const order = orders.bodies(ref, 'owner-replacement').find((each) => HOLDERS.has(each));
+      if (!order) throw refused('The operator replaces no owner here.');
+      const to = HOLDERS.get(order) ?? null;
+      HOLDERS.delete(order);
+      const business = (await ports.nameOf(ref)) ?? '';
+      return mailToHolder(ports.mailer ?? undefined, { to, business, why: String(order.why) });
     });
     sendJson(response, 200, outcome);
   },
@@ -143,7 +163,7 @@ async function answer(
   }
   const asked = { request, response, url, ...(await ownerOf(request, options)) };
   if (url.pathname.startsWith('/blobs/')) return answerBlobs(asked, options);
-  if (url.pathname === '/issuer' || url.pathname === '/model') return relay(asked, options);
+  if (url.pathname === '/model') return relay(asked, options);
   const route = Object.hasOwn(ROUTES, named) ? ROUTES[named] : undefined;
   if (!route) throw new PlatformError('not_found', 'There is no such capability.');
   await route(asked, options);
@@ -156,9 +176,11 @@ async function ownerOf(request: IncomingMessage, { vertical, ports }: ServicesOp
     const ref = { tenant, scope };
     if ((await ports.verticalOf(ref)) === vertical) return ref;
   }
-  throw new PlatformError('forbidden', 'This is no instance of this application.', {
-    reason: 'capability_refused',
-  });
+  throw refused('This is no instance of this application.');
+}
+
+function refused(message: string): PlatformError {
+  return new PlatformError('forbidden', message, { reason: 'capability_refused' });
 }
 
 /** A bundle may call itself in the name of any instance: a line that names one of another vertical names none. */
@@ -232,28 +254,20 @@ async function pageOf(list: AsyncIterable<BlobEntry>, after: string | null): Pro
 const NOT_RELAYED =
   /^(?:connection|keep-alive|transfer-encoding|host|content-length|upgrade|te|x-freehold-.*)$/;
 
-/** Sends a request to an issuer or to a provider of models, under the platform's own guard. */
-async function relay({ request, response, url }: Asked, { ports }: ServicesOptions): Promise<void> {
+/** Sends a request to a provider of models. */
+async function relay({ request, response }: Asked, { ports }: ServicesOptions): Promise<void> {
   const target = new URL(String(request.headers['x-freehold-target']));
   // It would reach every service that the platform can, without the guard against private addresses.
-  if (url.pathname === '/model' && !ports.isModelProvider(target))
-    throw new PlatformError(
-      'forbidden',
-      `${target.host} is no provider of language models that the operator set up.`,
-      { reason: 'capability_refused' },
-    );
+  if (!ports.isModelProvider(target))
+    throw refused(`${target.host} is no provider of language models that the operator set up.`);
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (NOT_RELAYED.test(name) || value === undefined) continue;
-    headers.set(name, url.pathname === '/model' ? withSecret(String(value), target, ports) : String(value));
+    headers.set(name, withSecret(String(value), target, ports));
   }
   const body = request.method === 'GET' || request.method === 'HEAD' ? null : await readBytes(request);
   const init: RequestInit = { method: request.method ?? 'GET', headers, body, redirect: 'manual' };
-  const issuer = request.headers['x-freehold-issuer'];
-  const answered =
-    url.pathname === '/model'
-      ? await ports.modelFetch(target.href, init)
-      : await ports.issuerFetch(target.href, init, typeof issuer === 'string' ? { issuer } : undefined);
+  const answered = await ports.modelFetch(target.href, init);
   const relayed = [...answered.headers].filter(
     ([name]) => !NOT_RELAYED.test(name) && name !== 'content-encoding',
   );
@@ -267,9 +281,7 @@ function withSecret(value: string, target: URL, { modelSecret }: PlatformPorts):
   return value.replace(/\bheld:([A-Z0-9_]+)/, (_, name: string) => {
     const secret = modelSecret(name, target);
     if (secret !== null) return secret;
-    throw new PlatformError('forbidden', `The operator's ${name} is not for this address.`, {
-      reason: 'capability_refused',
-    });
+    throw refused(`The operator's ${name} is not for this address.`);
   });
 }
 

@@ -3,7 +3,8 @@
  * module is kept once, by the SHA-256 of its bytes; a bundle is a list of modules; a script names the bundle of a version.
  */
 import { createHash } from 'node:crypto';
-import { PlatformError } from '@freehold/contracts';
+import type { AppLook } from '@freehold/app';
+import { PlatformError, type VerticalManifest } from '@freehold/contracts';
 import { defineUnit, type SqlDatabase, type UnitDefinition, type UnitStub } from '@freehold/store';
 
 /** One file of a version. */
@@ -23,6 +24,15 @@ export interface ScriptRow {
   readonly publicPaths: readonly string[];
   /** The hosts that it declares to call. */
   readonly egress: readonly string[];
+  /** Null for one that was uploaded before this was noted, and for one whose upload is not done. */
+  readonly declared: DeclaredSignIn | null;
+}
+
+/** The parts of a bundle's declaration on which the sign-in of its version depends. */
+export interface DeclaredSignIn {
+  readonly manifest: Pick<VerticalManifest, 'slug' | 'env'>;
+  readonly letsPeopleIn: boolean;
+  readonly look: AppLook;
 }
 
 type BundleMethods = {
@@ -37,6 +47,7 @@ type BundleMethods = {
     readonly modules: readonly ModuleName[];
     readonly publicPaths: readonly string[];
     readonly egress: readonly string[];
+    readonly declared: DeclaredSignIn | null;
   }): ScriptRow;
   script(input: { readonly script: string }): ScriptRow | null;
   scripts(input: Record<never, never>): ScriptRow[];
@@ -78,6 +89,11 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
   CREATE INDEX bundle_files_digest ON bundle_files (digest);
   CREATE INDEX scripts_bundle ON scripts (bundle);`,
         },
+        {
+          version: 2,
+          name: 'what the sign-in of a version depends on',
+          sql: 'ALTER TABLE scripts ADD COLUMN declared TEXT',
+        },
       ],
     },
   ],
@@ -93,7 +109,7 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       db.run('INSERT INTO modules (digest, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING', digest, bytes);
       return null;
     },
-    putScript: ({ script, version, modules, publicPaths, egress }) => {
+    putScript: ({ script, version, modules, publicPaths, egress, declared }) => {
       const bundle = bundleDigest(modules);
       for (const { name, mediaType, digest } of modules) {
         if (!db.get('SELECT 1 AS found FROM modules WHERE digest = ?', digest)) throw missingModule(name);
@@ -103,18 +119,16 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
         );
       }
       db.run(
-        `INSERT INTO scripts (script, version, bundle, public_paths, egress) VALUES (?, ?, ?, ?, ?)
+        `INSERT INTO scripts (${SCRIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (script) DO UPDATE SET version = excluded.version, bundle = excluded.bundle,
-             public_paths = excluded.public_paths, egress = excluded.egress`,
+             public_paths = excluded.public_paths, egress = excluded.egress, declared = excluded.declared`,
         ...[script, version, bundle, JSON.stringify(publicPaths), JSON.stringify(egress)],
+        declared && JSON.stringify(declared),
       );
       return requireScript(db, script);
     },
     script: ({ script }) => findScript(db, script),
-    scripts: () =>
-      db
-        .all<RawScript>('SELECT script, version, bundle, public_paths, egress FROM scripts ORDER BY script')
-        .map(scriptOf),
+    scripts: () => db.all<RawScript>(`SELECT ${SCRIPT_COLUMNS} FROM scripts ORDER BY script`).map(scriptOf),
     bundle: ({ digest }) => {
       const files = db.all<{ name: string; mediaType: string; digest: string; bytes: Uint8Array }>(
         `SELECT f.name, f.media_type AS mediaType, f.digest, m.bytes FROM bundle_files f
@@ -171,18 +185,23 @@ interface RawScript {
   readonly bundle: string;
   readonly public_paths: string;
   readonly egress: string;
+  readonly declared: string | null;
 }
 
-function scriptOf({ public_paths, egress, ...row }: RawScript): ScriptRow {
+const SCRIPT_COLUMNS = 'script, version, bundle, public_paths, egress, declared';
+
+function scriptOf({ public_paths, egress, declared, ...row }: RawScript): ScriptRow {
   const listOf = (text: string) => JSON.parse(text) as readonly string[];
-  return { ...row, publicPaths: listOf(public_paths), egress: listOf(egress) };
+  return {
+    ...row,
+    publicPaths: listOf(public_paths),
+    egress: listOf(egress),
+    declared: declared === null ? null : (JSON.parse(declared) as DeclaredSignIn),
+  };
 }
 
 function findScript(db: SqlDatabase, script: string): ScriptRow | null {
-  const row = db.get<RawScript>(
-    'SELECT script, version, bundle, public_paths, egress FROM scripts WHERE script = ?',
-    script,
-  );
+  const row = db.get<RawScript>(`SELECT ${SCRIPT_COLUMNS} FROM scripts WHERE script = ?`, script);
   return row ? scriptOf(row) : null;
 }
 

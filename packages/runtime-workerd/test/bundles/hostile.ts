@@ -55,6 +55,19 @@ const TRICKS: Readonly<Record<string, Trick>> = {
     const response = await self.props.platform.model(new Request(query.get('url') ?? ''));
     return { status: response.status, text: (await response.text()).slice(0, 300) };
   },
+  '/abilities': async (self) => {
+    const has = async (name: string) => {
+      const call = (self.props.platform as unknown as Record<string, (request: Request) => Promise<unknown>>)[
+        name
+      ];
+      return call?.(new Request('https://issuer.invalid/')).then(
+        () => 'answered',
+        () => 'none',
+      );
+    };
+    return { mail: await has('mail'), issuer: await has('issuer') };
+  },
+  '/holder': (self) => self.props.platform.tellHolder(),
   '/secret': (self) => ({ secrets: self.props.platformSecret, settings: self.props.settings }),
   '/note': (self) => {
     noted = { tenant: self.props.tenant, platform: self.props.platform };
@@ -72,7 +85,7 @@ const TRICKS: Readonly<Record<string, Trick>> = {
   },
   '/forge': async (self, query) => {
     const about = { tenant: query.get('tenant') ?? '', scope: query.get('scope') ?? '' };
-    const call = encodeCall({ ...about, serving: null, node: null, clientAddress: null });
+    const call = encodeCall({ ...about, serving: null, node: null, clientAddress: null, caller: null });
     const exports = self.exported as { readonly Speaker: Fetcher };
     const response = await exports.Speaker.fetch('http://x.invalid/', { headers: { [CALL_HEADER]: call } });
     return response.text();
@@ -128,8 +141,14 @@ class Hostile extends Honest {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/headers')
       return Response.json(
-        Object.fromEntries([...request.headers].filter(([name]) => name.startsWith('x-'))),
+        Object.fromEntries(
+          [...request.headers].filter(([name]) => /^(?:x-|cookie$|authorization$)/.test(name)),
+        ),
       );
+    if (pathname === '/planted') {
+      const planted = ['sb_session=planted; Path=/', '__Host-sb_session=planted; Path=/; Secure', 'own=1'];
+      return new Response('', { headers: planted.map((each): [string, string] => ['set-cookie', each]) });
+    }
     if (pathname === '/endless')
       return new Response(
         new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }),

@@ -1,0 +1,9 @@
+/** The parts that the runtime of deployed applications takes, on the platform's side. */
+export { look } from './declaration/shape.ts';
+export { mailToHolder } from './platform/holder-notice.ts';
+export {
+  makeSignInProxy,
+  type ProxiedRequest,
+  type SignInProxy,
+  type SignInProxyOptions,
+} from './sign-in-proxy/sign-in-proxy.ts';

@@ -1,0 +1,137 @@
+/** Signing in to an application that was deployed: the platform judges it, and the application is told. */
+import type { Mail } from '@freehold/auth';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { notes } from './bundles/plain.ts';
+import { ACME, OTHER, openPlace, type Place } from './place.ts';
+
+const PASSWORD = 'a long and quiet sentence';
+const ORIGIN = 'http://shop.localhost';
+
+let place: Place;
+const mails: Mail[] = [];
+let cookie = '';
+
+beforeAll(async () => {
+  place = openPlace({ vertical: 'notes', mailer: { send: async (mail) => void mails.push(mail) } });
+  const script = await place.upload(notes('1.0.0', []), 'hostile.ts');
+  await place.runtime.serve({ vertical: 'notes', archiveScript: script });
+  expect((await place.provision(ACME)).status).toBe(200);
+}, 60_000);
+
+afterAll(() => place.close());
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  place.visit(path, ACME, { headers: { cookie, ...headers } });
+const configure = async (config: Record<string, string | null>) =>
+  expect((await place.manage('configure', ACME, { config })).status).toBe(200);
+const form = (path: string, fields: Record<string, string>) =>
+  place.visit(path, ACME, {
+    method: 'POST',
+    headers: { origin: ORIGIN, cookie, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields),
+  });
+
+test('a person makes an account, signs in, and takes the seat that waits for an owner', async () => {
+  await configure({ SIGN_UP: 'open' });
+  expect((await form('/api/auth/sign-up', { email: 'ada@example.com' })).status).toBe(200);
+  const link = /http:\/\/shop\.localhost\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0] ?? '';
+  const token = new URL(link).searchParams.get('token') ?? '';
+  const made = await form('/api/auth/sign-up/finish', { token, name: 'Ada', password: PASSWORD });
+  expect(made.status).toBe(303);
+  cookie =
+    made.headers
+      .getSetCookie()
+      .find((each) => each.startsWith('sb_session='))
+      ?.split(';')[0] ?? '';
+  expect(await (await get('/api/me')).json()).toMatchObject({
+    status: 'member',
+    roles: [{ key: 'owner' }],
+    subject: { name: 'Ada', email: 'ada@example.com' },
+    signIn: { mode: 'directory', securityUrl: '/api/auth/security' },
+  });
+  expect((await get('/api/notes/count')).status).toBe(200);
+});
+
+test('what another site’s page sends has no caller', async () => {
+  const foreign = { method: 'POST', headers: { cookie, origin: 'https://elsewhere.example' } };
+  const refused = await place.visit('/api/sessions/end-all', ACME, foreign);
+  expect(await refused.json()).toMatchObject({ code: 'forbidden', reason: 'cross_site' });
+  expect(await (await get('/api/me')).json()).toMatchObject({ status: 'member' });
+});
+
+test('delivered settings count at the next request, and the secret of an issuer is not shown', async () => {
+  await configure({ OIDC_CLIENT_SECRET: 'of the tenant', OIDC_AUDIENCE: 'notes' });
+  const { items } = (await (await get('/api/settings')).json()) as {
+    items: { key: string; value: unknown; from: string }[];
+  };
+  expect(items.find(({ key }) => key === 'OIDC_AUDIENCE')).toMatchObject({
+    from: 'delivered',
+    value: 'notes',
+  });
+  expect(items.find(({ key }) => key === 'OIDC_CLIENT_SECRET')).toMatchObject({
+    from: 'delivered',
+    value: null,
+  });
+  const input = JSON.stringify({ scopeId: ACME.scope });
+  const said = await (await get(`/identity?${new URLSearchParams({ method: 'getConfig', input })}`)).text();
+  expect([said.includes('OIDC_AUDIENCE'), said.includes('of the tenant')]).toEqual([true, false]);
+});
+
+test('the operator replaces the owner, and the platform tells the holder in its own words', async () => {
+  const asked = { origin: ORIGIN, by: 'the operator', why: 'She left.', replace: true };
+  const made = await place.manage('owner-replacement', ACME, asked);
+  expect([made.status, await made.json()]).toMatchObject([201, { notice: 'mail' }]);
+  expect(mails.at(-1)).toMatchObject({
+    to: 'ada@example.com',
+    subject: 'The owner of Shop is being replaced',
+    text: expect.stringContaining('She left.'),
+  });
+});
+
+test('a sign-in that is not set up is answered by the application, as where it is compiled in', async () => {
+  await configure({ AUTH_PROVIDER: 'oidc' });
+  for (const path of ['/api/auth/login', '/api/me']) {
+    const refused = await get(path);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      500,
+      { reason: 'sign_in_not_configured', requestId: expect.any(String) },
+    ]);
+  }
+  const page = await get('/api/auth/login', { accept: 'text/html', 'sec-fetch-mode': 'navigate' });
+  expect([page.status, page.headers.get('content-type')]).toEqual([500, 'text/html; charset=utf-8']);
+  await configure({ AUTH_PROVIDER: null });
+  expect(await (await get('/api/me')).json()).toMatchObject({ status: 'member' });
+});
+
+test('new secrets end the sessions, where none is to be held', async () => {
+  const rotated = await place.manage('session-secret/rotate', ACME, { by: 'operator', keepFormer: false });
+  expect(rotated.status).toBe(200);
+  expect(await (await get('/api/me')).json()).toMatchObject({ status: 'signed_out' });
+});
+
+test('an instance that is deleted is deleted from the directory of its tenant', async () => {
+  expect((await place.manage('delete-scope', ACME)).status).toBe(200);
+  await expect(place.directory(ACME.tenant).ownerSeat({ scopeId: ACME.scope })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});
+
+// spec A-04
+test('an application that lets no person in recognises none, and says where to change that', async () => {
+  const app = notes('1.0.0', []);
+  const closed = `
+    import { unauthenticated } from '@freehold/app';
+    import { hostedApp } from '@freehold/app/worker/hosted';
+    import { notes } from './plain.ts';
+    const app = notes('1.0.0', []);
+    const slug = 'other';
+    const closed = { ...app, manifest: { ...app.manifest, slug }, authenticatedPrincipal: unauthenticated() };
+    export const { Instance, Declaration } = hostedApp(closed);`;
+  const script = await place.upload({ ...app, manifest: { ...app.manifest, slug: 'other' } }, closed);
+  await place.runtime.serve({ vertical: 'other', archiveScript: script });
+  expect((await place.provision(OTHER)).status).toBe(200);
+  for (const path of ['/api/auth/login', '/api/me']) {
+    const refused = await place.visit(path, OTHER);
+    expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining('signedIn()')]);
+  }
+});
