@@ -7,18 +7,24 @@ import type { SqlDatabase, UnitDefinition, UnitMethods } from '@freehold/store';
 
 export interface KillPoints {
   readonly engine: NodeEngine;
-  /** Ends this process, as a power cut would, at that point from now on. */
+  /** Lets calls of another object be points too. */
+  watch<T extends object>(target: T): T;
+  /** Dies at that point from now on. */
   arm(at: number): void;
   /** The number of points since it was armed. */
   readonly passed: number;
 }
 
-export function makeKillPoints(engine: NodeEngine): KillPoints {
+/** @param die Default: ends this process, as a power cut would. */
+export function makeKillPoints(
+  engine: NodeEngine,
+  die: () => void = () => process.kill(process.pid, 'SIGKILL'),
+): KillPoints {
   let at = Number.POSITIVE_INFINITY;
   let passed = 0;
   const point = (): void => {
     passed += 1;
-    if (passed >= at) process.kill(process.pid, 'SIGKILL');
+    if (passed >= at) die();
   };
   const watched = new WeakMap<object, UnitDefinition>();
   const watch = <M extends UnitMethods>(definition: UnitDefinition<M>): UnitDefinition<M> => {
@@ -32,6 +38,7 @@ export function makeKillPoints(engine: NodeEngine): KillPoints {
     return made;
   };
   return {
+    watch: (target) => watchCalls(target, point),
     engine: {
       ...engine,
       unit: (definition, key, options) => watchCalls(engine.unit(watch(definition), key, options), point),
