@@ -132,7 +132,7 @@ async function child(
   killAt = Number.POSITIVE_INFINITY,
   victims: Victims = 'platform',
 ): Promise<readonly Said[]> {
-  const program = join(import.meta.dirname, 'deployment/child.ts');
+  const program = join(import.meta.dirname, 'deployment-child.ts');
   // Its processes outlive a platform that is killed alone.
   const path = task === 'run' && victims === 'platform' ? join(root, 'bin') : process.env.PATH;
   const started = spawn(process.execPath, [program, place, task, stage.title, String(killAt), victims], {

@@ -101,7 +101,7 @@ export const stages: readonly Stage[] = [
   },
 ];
 
-/** What dies at a step: the platform alone, the processes of its verticals, or the platform with them. */
+/** The platform alone dies at a step, or the processes of its verticals, or both. */
 export type Victims = 'platform' | 'processes' | 'both';
 
 /** The state of the vertical, as the directory, the runtime and each scope tell it. */

@@ -102,6 +102,10 @@ describe('a wave', () => {
     ]);
     runtime.before = async () => undefined;
     expect(await move(platform)).toMatchObject({ state: 'done', result: { applied: 3 } });
+    // Its data may have changed since the first try.
+    const params = { tenant: String(scopes[0]?.tenant), scope: String(scopes[0]?.id) };
+    const { items } = await platform.value<{ items: object[] }>('snapshots.list', { params });
+    expect(items).toMatchObject([{ name: 'before 1.1.0' }, { name: 'before 1.1.0' }]);
   });
 
   test('takes up a version that is promoted while it runs, whose own wave is refused', async () => {

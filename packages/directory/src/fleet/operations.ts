@@ -430,10 +430,16 @@ function fleetMethods(context: UnitContext) {
   };
 }
 
-/** Whether a scope would be migrated: by the version that it was last known to run. Unknown counts as yes. */
+/**
+ * Whether a scope would be migrated: by the version that it was last known to run. Unknown counts as yes, and it is unknown
+ * after a failure.
+ */
 function migratesTo(db: SqlDatabase, scope: string, target: VersionRow | undefined): boolean {
   if (!target) return false;
-  const ran = db.get<{ version: string }>('SELECT version FROM scope_migrations WHERE scope = ?', scope);
+  const ran = db.get<{ version: string }>(
+    "SELECT version FROM scope_migrations WHERE scope = ? AND state = 'applied'",
+    scope,
+  );
   const before = ran && loadVersionByNumber(db, target.vertical, ran.version);
   if (!before) return true;
   const digests = ({ id }: VersionRow): string => canonicalJson([...loadContent(db, id).migrations]);

@@ -9,10 +9,10 @@ import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import { commandOf } from './command.ts';
 import { hostConfig } from './config.ts';
-import { cpuTimeMs } from './cpu-time.ts';
 import { InFlight } from './in-flight.ts';
-import { endOrphan, pidFile } from './orphan.ts';
+import { endOrphans } from './orphan.ts';
 import { sendOver } from './send.ts';
+import { cpuTimeMs, workerOf } from './worker-of.ts';
 
 export interface ChildLimits {
   /** The most memory of the heap of one isolate, in MiB. Default 256. */
@@ -57,6 +57,8 @@ const LINES_KEPT = 50;
 const PATIENCE = 1.6;
 /** The time of a process that was asked to end, for what runs beside requests. */
 const FAREWELL_MS = 1_000;
+/** The longest wait for the process in a sandbox, which ends with it. */
+const CLOSE_MS = 2_000;
 /** The longest wait for the rest of standard error after the end. */
 const LAST_WORDS_MS = 500;
 /** V8 beyond its heap, and an allocation that the system refused. */
@@ -68,7 +70,7 @@ const ORIGIN = 'http://host.internal';
 export async function startChild(options: ChildOptions): Promise<HostChild> {
   const { vertical, folder, host, openServices, limits } = options;
   mkdirSync(join(folder, 'objects'), { recursive: true, mode: 0o700 });
-  await endOrphan(folder);
+  await endOrphans(folder);
   for (const socket of ['requests.sock', 'control.sock', 'services.sock'])
     rmSync(join(folder, socket), { force: true });
   writeFileSync(join(folder, 'host.js'), await host());
@@ -80,8 +82,6 @@ export async function startChild(options: ChildOptions): Promise<HostChild> {
     env: {},
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
   });
-  // Before it is ready: a platform that is killed now leaves a process that the next start finds.
-  if (process.pid !== undefined) writeFileSync(pidFile(folder), String(process.pid));
   const child = new HostChild(process, services, options);
   try {
     await child.ready();
@@ -97,7 +97,7 @@ export class HostChild {
   readonly requests: Pool;
   readonly control: Pool;
   readonly inFlight = new InFlight();
-  /** Resolves when the process is gone. */
+  /** Resolves when the process is gone, and the one in its sandbox too. */
   readonly exited: Promise<void>;
   readonly #process: ChildProcess;
   readonly #options: ChildOptions;
@@ -134,7 +134,12 @@ export class HostChild {
       services.close();
       void this.requests.destroy(new Error('the process ended'));
       void this.control.destroy(new Error('the process ended'));
-      resolve();
+      // The process in the sandbox has the pipes open until its end.
+      const timer = setTimeout(resolve, CLOSE_MS);
+      process.once('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
     });
   }
 
@@ -223,10 +228,18 @@ export class HostChild {
     await this.inFlight.drained(patienceMs);
     const farewellMs = Math.min(patienceMs, FAREWELL_MS);
     await this.#sendLines(farewellMs);
-    this.#process.kill('SIGTERM');
+    this.#signal('SIGTERM');
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), farewellMs);
     await this.exited;
     clearTimeout(timer);
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#process;
+    if (pid === undefined || this.isOver) return;
+    const worker = workerOf(pid);
+    if (worker === pid) this.#process.kill(signal);
+    else process.kill(worker, signal);
   }
 
   /** The time that it had of the processor. Where that is not known, it is taken to have had all. */

@@ -26,6 +26,9 @@ export interface CommandOptions {
   readonly memoryMib: number;
 }
 
+/** Lets workerd tell on a pipe what listens. */
+export const CONTROL = '--control-fd=3';
+
 /** The path of the workerd program. */
 export function workerdProgram(): string {
   const { default: program } = createRequire(import.meta.url)('workerd') as { readonly default: string };
@@ -48,7 +51,7 @@ export function commandOf({ folder, memoryMib }: CommandOptions): ProcessCommand
   const words = [
     ...limited(memoryMib),
     ...sandboxed(folder, program),
-    ...[program, 'serve', '--experimental', '--control-fd=3', join(folder, 'config.capnp')],
+    ...[program, 'serve', '--experimental', CONTROL, join(folder, 'config.capnp')],
   ];
   const [command = program, ...args] = words;
   return { command, args };
@@ -71,6 +74,11 @@ function sandboxed(folder: string, program: string): string[] {
     '/lib64',
     '/usr/lib',
     '/etc/ssl',
+    // The certificates that are links from there: Debian, those of the operator, Red Hat, Arch.
+    '/usr/share/ca-certificates',
+    '/usr/local/share/ca-certificates',
+    '/etc/pki',
+    '/etc/ca-certificates',
     '/etc/resolv.conf',
     '/etc/hosts',
     '/etc/nsswitch.conf',
@@ -81,13 +89,16 @@ function sandboxed(folder: string, program: string): string[] {
       '--die-with-parent',
       '--new-session',
       '--clearenv',
+      '--unshare-user-try',
       '--unshare-pid',
       '--unshare-ipc',
       '--unshare-uts',
     ],
     ...['--unshare-cgroup-try', '--proc', '/proc', '--dev', '/dev'],
     ...readable.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', path, path]),
-    ...['--ro-bind', program, program, '--bind', folder, folder, '--chdir', folder, '--'],
+    ...['--ro-bind', program, program, '--bind', folder, folder, '--chdir', folder],
+    // A platform that is root has capabilities, and the root of the sandbox is memory.
+    ...['--cap-drop', 'ALL', '--remount-ro', '/', '--'],
   ];
 }
 

@@ -1,13 +1,10 @@
-/** The processor time of a process, from Linux: it tells one that loops from one that a busy machine does not let run. */
+/** The process that does the work within its sandbox, from Linux, and its processor time. */
 import { readFileSync } from 'node:fs';
 
 /** The ticks of `/proc/<pid>/stat` are a hundredth of a second on every architecture of Linux that Node runs on. */
 const TICK_MS = 10;
 
-/**
- * The time of the process that does the work: with a sandbox around it, that is the last of a line of children.
- * @returns milliseconds; null where the system does not say.
- */
+/** The processor time in milliseconds; null where the system does not tell. */
 export function cpuTimeMs(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${workerOf(pid)}/stat`, 'utf8');
@@ -19,7 +16,12 @@ export function cpuTimeMs(pid: number): number | null {
   }
 }
 
-function workerOf(pid: number): number {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-  return child ? workerOf(Number(child)) : pid;
+/** A sandbox does not pass signals on. The process in it is the last of a line of children. */
+export function workerOf(pid: number): number {
+  try {
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+    return child ? workerOf(Number(child)) : pid;
+  } catch {
+    return pid;
+  }
 }

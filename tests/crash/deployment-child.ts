@@ -1,6 +1,6 @@
 /**
  * A platform over a place, which carries out one stage and dies at a step of it, or judges what another one left:
- * `child.ts PLACE run STAGE POINT VICTIMS` or `child.ts PLACE judge STAGE`; `prepare` makes what a stage needs. The directory, the runtime and the processes
+ * `deployment-child.ts PLACE run STAGE POINT VICTIMS` or `child.ts PLACE judge STAGE`; `prepare` makes what a stage needs. The directory, the runtime and the processes
  * of the vertical are the real ones.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,18 +10,19 @@ import { PlatformError, parseInput } from '@freehold/contracts';
 import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
 import { makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
-import { openDeployed } from '../../../apps/platform/src/applications/deployed.ts';
-import { makeGateway } from '../../../apps/platform/src/applications/verticals.ts';
-import { openAnchor } from '../../../apps/platform/src/storage/anchor.ts';
+import { openDeployed } from '../../apps/platform/src/applications/deployed.ts';
+import { makeGateway } from '../../apps/platform/src/applications/verticals.ts';
+import { openAnchor } from '../../apps/platform/src/storage/anchor.ts';
 import {
   type AdminOperation,
   type AdminOperationName,
   adminOperations,
   type OperationRecord,
-} from '../../../packages/directory/src/admin-operations.ts';
-import { type Actor, type AdminResult, makeHostAdmin } from '../../../packages/directory/src/index.ts';
-import { makeKillPoints } from '../administration/kill-points.ts';
-import { type Look, type Said, type ScopeLook, type Stage, stages, VERTICAL } from './stages.ts';
+} from '../../packages/directory/src/admin-operations.ts';
+import { type Actor, type AdminResult, makeHostAdmin } from '../../packages/directory/src/index.ts';
+import { processesOf } from '../../packages/runtime-workerd/src/process/orphan.ts';
+import { makeKillPoints } from './administration/kill-points.ts';
+import { type Look, type Said, type ScopeLook, type Stage, stages, VERTICAL } from './deployment/stages.ts';
 
 const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada', role: 'admin' };
 const TENANTS = ['acme', 'bolt', 'cone'];
@@ -249,11 +250,7 @@ async function allEnded(): Promise<void> {
 
 function killProcesses(): void {
   for (const name of [VERTICAL, '-checks'])
-    try {
-      process.kill(Number(readFileSync(join(dataDirectory, 'runtime', name, 'pid'), 'utf8')), 'SIGKILL');
-    } catch {
-      // It does not run.
-    }
+    for (const pid of processesOf(join(dataDirectory, 'runtime', name))) process.kill(pid, 'SIGKILL');
 }
 
 function wordsOf(error: unknown): string {
