@@ -1,3 +1,4 @@
+import type { Problem } from '@freehold/contracts';
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { HostRoute } from '@freehold/directory';
 import { expect, test } from 'vitest';
@@ -147,6 +148,18 @@ test('a suspended application answers 503 and is not called', async () => {
   const response = await get('http://acme.localhost:1/');
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({ code: 'unavailable', reason: 'suspended' });
+  expect(calls).toEqual([]);
+});
+
+test('what a refusal of the router names as its type is explained on the same host', async () => {
+  const { get, calls } = open(() => [route('acme.localhost', { serving: false })]);
+  for (const url of ['http://acme.localhost:1/', 'http://nowhere.localhost:1/orders']) {
+    const { type, code } = (await (await get(url)).json()) as Problem;
+    const page = await get(new URL(type, url).href);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(`(${code})`)]);
+  }
+  expect((await get('http://localhost:1/problems/not_found')).status).toBe(200);
+  expect((await get('http://nowhere.localhost:1/problems/nonsense')).status).toBe(404);
   expect(calls).toEqual([]);
 });
 

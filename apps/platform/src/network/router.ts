@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { resolveCookieDomain } from '@freehold/auth';
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
-import { refusal } from '@freehold/contracts/http';
+import { problemPage, refusal } from '@freehold/contracts/http';
 import { CHALLENGE_PATH, type HostDestination } from '@freehold/directory';
 import type { RequestGate } from './activity.ts';
 
@@ -175,7 +175,9 @@ export function makeRouter(options: RouterOptions): Router {
     const url = new URL(request.url);
     const hostname = url.hostname.replace(/\.$/, '');
     if (options.apiHostnames.includes(hostname)) return options.controlPlane(request, client);
-    if (options.homeHostnames.includes(hostname)) return options.home(request, client);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const explain = () => (isRead ? problemPage(url.pathname) : null);
+    if (options.homeHostnames.includes(hostname)) return explain() ?? options.home(request, client);
     try {
       const proof = url.pathname.startsWith(CHALLENGE_PATH) ? await options.challenge(request) : null;
       if (proof) return proof;
@@ -183,7 +185,8 @@ export function makeRouter(options: RouterOptions): Router {
       if (!destination) throw unknownHost();
       return await toApplication(request, destination, client);
     } catch (error) {
-      if (error instanceof PlatformError) return refusal(request.headers, error);
+      // An application explains its problems itself; this refusal has no application behind it.
+      if (error instanceof PlatformError) return explain() ?? refusal(request.headers, error);
       throw error;
     }
   };

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { makeApiDocs } from '@freehold/api-docs';
 import { PlatformError, PROBLEMS, type ProblemCode } from '@freehold/contracts';
-import { answerOtherMethod, isUnchanged } from '@freehold/contracts/http';
+import { answerOtherMethod, isUnchanged, problemPage } from '@freehold/contracts/http';
 import type { OpenApiDocument } from '@freehold/operations/openapi';
 import type { Env, Hono } from 'hono';
 import { COMMON_HEADERS } from './serve.ts';
@@ -44,7 +44,7 @@ export function mountServiceRoutes<E extends Env>(app: Hono<E>, routes: ServiceR
   app.get('/openapi.json', (c) => answerDocument(c.req.header('if-none-match')));
   const answerDocs = makeApiDocs(() => ({ document: routes.openApi(), documentUrl: '/openapi.json' }));
   app.get('/docs', (c) => answerDocs(c.req.raw));
-  app.get('/problems/:code', (c) => problemPage(c.req.param('code'), c.req.header('accept') ?? ''));
+  app.get('/problems/:code', (c) => explainProblem(c.req.param('code'), c.req.header('accept') ?? ''));
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/problems/:code'])
     app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['GET']));
 }
@@ -58,29 +58,19 @@ async function isReady(ready: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** The page of a problem's `type` (RFC 9457, section 3.1.1), for a program or a person. */
-function problemPage(code: string, accept: string): Response {
-  if (!Object.hasOwn(PROBLEMS, code))
+/** Explains the code that a problem's `type` names (RFC 9457, section 3.1.1), to a program or a person. */
+function explainProblem(code: string, accept: string): Response {
+  const path = `/problems/${code}`;
+  const page = problemPage(path);
+  if (page === null)
     throw new PlatformError('not_found', 'There is no problem code of this name.', {
       reason: 'unknown_code',
     });
   const { status, title } = PROBLEMS[code as ProblemCode];
-  if (!accept.includes('text/html')) {
-    const answer = json({ type: `/problems/${code}`, code, status, title });
-    // Both forms of one address need it, or a cache would give a browser the JSON.
-    answer.headers.set('vary', 'accept');
-    return answer;
-  }
-  // Every part of this page is a constant, so that nothing needs escaping.
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${code}</title><h1><code>${code}</code></h1><p>${title}.</p><p>HTTP status ${status}.</p></html>`;
-  return new Response(page, {
-    headers: {
-      ...COMMON_HEADERS,
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'",
-      vary: 'accept',
-    },
-  });
+  const answer = accept.includes('text/html') ? page : json({ type: path, code, status, title });
+  // Both forms of one address need it, or a cache would give a browser the JSON.
+  answer.headers.set('vary', 'accept');
+  return answer;
 }
 
 /** Returns the answer of `/openapi.json`. The tag is weak: the listener may compress the body. */
