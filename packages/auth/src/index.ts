@@ -60,7 +60,7 @@ export {
   makeMemberships,
 } from './member-changes/memberships.ts';
 export type { Member, NamedPrincipal } from './people/operations.ts';
-export type { ListedProgram, ProgramAccess, ProgramGrant, ProgramPolicy } from './programs/contract.ts';
+export type { ListedProgram, ProgramPolicy } from './programs/contract.ts';
 export { presentedTokenHash } from './programs/secrets.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';

@@ -1,10 +1,9 @@
 /** From the headers of a request to a principal, with one call of the identity directory where nothing changed. */
-import { PlatformError, type PrincipalId } from '@freehold/contracts';
+import { PlatformError, type PrincipalId, type ProgramGrant } from '@freehold/contracts';
 import type { PresentedProgram } from './identity-directory/recognise.ts';
 import type { InstanceAuth } from './instance-auth.ts';
 import type { CachedInstance, InstanceAuthCache } from './instance-auth-cache.ts';
 import type { Presented, VerifiedSubject, VerifyingAuthProvider } from './lib/subject.ts';
-import type { ProgramGrant } from './programs/contract.ts';
 import { presentedTokenHash } from './programs/secrets.ts';
 
 /** The time in which another use of a program from the same address is not noted. */

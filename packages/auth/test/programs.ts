@@ -1,5 +1,6 @@
 /** Fixtures for programs: a member's instance as an authorization server, and a program that signs in at it. */
 import { createHash } from 'node:crypto';
+import type { ProgramAccess, ProgramGrant } from '@freehold/contracts';
 import type { IdentityDirectory } from '../src/identity-directory/unit.ts';
 import {
   type AuthorizationServer,
@@ -7,7 +8,6 @@ import {
   makeAuthorizationServer,
 } from '../src/oauth/authorization-server.ts';
 import { type DocumentFetch, makeClientDocuments } from '../src/oauth/lib/client-document.ts';
-import type { ProgramAccess, ProgramGrant } from '../src/programs/contract.ts';
 import { presentedTokenHash } from '../src/programs/secrets.ts';
 import { openPlatform, person, SCOPE, TENANT_A, type TestPlatform, testRandom } from './support.ts';
 

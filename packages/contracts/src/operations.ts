@@ -41,6 +41,21 @@ export interface InvokeResult {
   readonly replayed: boolean;
 }
 
+/** The extent of a program's grant: all that its person may do, reading alone, or these permissions. */
+export type ProgramAccess =
+  | { readonly access: 'all' | 'read' }
+  | { readonly access: 'some'; readonly permissions: readonly string[] };
+
+/** The grant of a program through which a person makes a call. What it allows is never more than what the person may do. */
+export type ProgramGrant = ProgramAccess & {
+  readonly id: string;
+  /** As the program calls itself, or as the person named a token. */
+  readonly name: string;
+};
+
+/** The program behind something that is on record. */
+export const programRecord = z.object({ grant: z.string(), name: z.string() }).meta({ id: 'Program' });
+
 /** A scope for one caller whose principal is settled, for `mountOperations` and MCP. */
 export interface OperationStub {
   invoke(request: InvokeRequest): Promise<InvokeResult>;

@@ -12,6 +12,7 @@ export type {
   RetentionState,
   RoleAssignment,
   RoleChange,
+  ScopeCaller,
   ScopeMethods,
   ScopeStub,
 } from './contract/scope-methods.ts';
@@ -30,6 +31,7 @@ export {
 } from './keys/erasure-ledger.ts';
 export { makeUnitVault, type UnitVaultOptions, type Vault, vaultMissing } from './keys/vault.ts';
 export { makeVaultUnit, type VaultUnit } from './keys/vault-unit.ts';
+export { isAllowedByGrant } from './lib/programs.ts';
 export type { PrunedBefore, PrunedPage } from './lib/pruned.ts';
 export type { CopiedMember, ScopePeople, Standing } from './members/members.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions } from './scope-host.ts';

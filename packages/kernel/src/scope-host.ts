@@ -21,7 +21,7 @@ import {
 import type { BlobStore, Engine, EngineTools, IncidentSink } from '@freehold/store';
 import { unknownScope } from './admit-copy.ts';
 import { ATTACHMENT_BYTES_MAX, type Attachments, makeAttachments } from './attachments/attachments.ts';
-import type { ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
+import type { ScopeCaller, ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
 import type { ScopePeople } from './members/members.ts';
 import { makeScopeCopies } from './scope-copies.ts';
@@ -43,7 +43,7 @@ export interface ScopeHost
    * Returns the scope for one caller, for `mountOperations`. With the caller's tenant, another tenant's scope is
    * `not_found`.
    */
-  operations(scopeId: string, principal: ActorId, tenantId?: TenantId): OperationStub;
+  operations(scopeId: string, by: ActorId | ScopeCaller, tenantId?: TenantId): OperationStub;
 }
 
 export interface ScopeHostOptions {
@@ -152,9 +152,10 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     },
     introspectScopeTables: pass('tables'),
     introspectScopeTable: pass('table'),
-    operations: (scopeId, principal, tenantId) => {
+    operations: (scopeId, by, tenantId) => {
       const stub = scope(scopeId);
-      const caller = tenantId === undefined ? { principal } : { principal, tenantId };
+      const acting = typeof by === 'string' ? { principal: by } : by;
+      const caller = tenantId === undefined ? acting : { ...acting, tenantId };
       return {
         // Member by member: a request cannot bring its own principal or cause.
         invoke: ({ operation, input, idempotencyKey, ifMatch }) => {

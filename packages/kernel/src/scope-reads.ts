@@ -6,6 +6,7 @@ import {
   entityRef,
   facetsQuery,
   nameCursors,
+  type ProgramGrant,
   pageQuery,
   parseInput,
   platformRequestHistoryQuery,
@@ -22,6 +23,7 @@ import { makeDeadLetters } from './deliveries/dead-letters.ts';
 import { makeFacets } from './events/facets.ts';
 import { makeEventLog, type Reading } from './events/log.ts';
 import { makeReaders } from './events/readers.ts';
+import { programGrant } from './lib/programs.ts';
 import type { ScopeParts } from './scope-unit.ts';
 
 /** Their cursors carry their names. */
@@ -39,6 +41,7 @@ const historyInput = z.strictObject({
   entity: entityRef,
   sealed: z.boolean().optional(),
   reader: actorId.optional(),
+  program: programGrant.optional(),
   ...pageQuery,
 });
 const deadLettersInput = deadLettersQuery.omit(REF);
@@ -68,14 +71,21 @@ export function makeReadMethods({
   const facets = makeFacets(db, pruned);
   const deadLetters = makeDeadLetters({ unit, lanes, store: deliveries, events });
   const readers = makeReaders({ unit, ...parts });
-  const readingOf = (asked: { reader?: ActorId | undefined; sealed?: boolean | undefined }): Reading => ({
-    mayRead: readers(asked.reader),
+  const readingOf = (asked: {
+    reader?: ActorId | undefined;
+    program?: ProgramGrant | undefined;
+    sealed?: boolean | undefined;
+  }): Reading => ({
+    mayRead: readers(asked.reader, asked.program),
     sealed: asked.sealed ?? false,
   });
   const methods = {
     history: (input) => {
-      const { reader, sealed, ...query } = parseInput('The query', historyInput, input);
-      return log.history({ ...query, ...readingOf({ reader: reader as ActorId | undefined, sealed }) });
+      const { reader, program, sealed, ...query } = parseInput('The query', historyInput, input);
+      return log.history({
+        ...query,
+        ...readingOf({ reader: reader as ActorId | undefined, program, sealed }),
+      });
     },
     cause: ({ event, ...asked }) => log.cause(event, readingOf(asked)),
     effects: ({ event, ...asked }) => log.effects(event, readingOf(asked)),

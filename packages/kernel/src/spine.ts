@@ -203,5 +203,15 @@ CREATE TABLE _spine_members (
 ) STRICT, WITHOUT ROWID;
 `,
     },
+    // JSON: the grant and the name of the program through which a person acted.
+    {
+      version: 15,
+      name: 'programs through which people act',
+      sql: `
+ALTER TABLE _spine_invocations ADD COLUMN program TEXT;
+ALTER TABLE _spine_events ADD COLUMN program TEXT;
+ALTER TABLE _spine_denials ADD COLUMN program TEXT;
+`,
+    },
   ],
 };

@@ -34,7 +34,8 @@ const events = (count: number, cause: string) => `
   INSERT INTO _spine_events (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, proof,
     pii_class, subject, payload, at) SELECT 'evt_' || printf('%026d', n), 'box.moved', 1, 'box', 'b', '${owner}', 'box/pack', 'inv_x',
     ${cause}, '{}', 'none', NULL, NULL, 0 FROM number;
-  INSERT INTO _spine_invocations VALUES ('inv_x', 'box/pack', '${owner}', NULL, NULL, NULL, 0, 1, 'done')`;
+  INSERT INTO _spine_invocations (id, operation, principal, started_at, duration_ms, outcome)
+    VALUES ('inv_x', 'box/pack', '${owner}', 0, 1, 'done')`;
 const before = `CASE n WHEN 1 THEN NULL ELSE 'evt_' || printf('%026d', n - 1) END`;
 
 test.each([

@@ -1,12 +1,12 @@
 /** The files of a record: taken in as they are sent, listed, handed out, removed. */
-import { type EntityRef, PlatformError, type PrincipalId, type ScopeId } from '@freehold/contracts';
+import { type EntityRef, PlatformError, type ScopeId } from '@freehold/contracts';
 import { entityTag, isUnchanged, queryFields, textReader } from '@freehold/contracts/http';
 import { ATTACHMENT_BYTES_MAX } from '@freehold/kernel';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
-import { authenticatedPrincipal, requireNode } from '../request/caller.ts';
+import { actingCaller, type MemberCaller, requireNode } from '../request/caller.ts';
 import { nameActors } from '../request/people.ts';
 import { readRecord } from '../request/records.ts';
 import { mountRoutes, type Route, readBody } from '../request/routes.ts';
@@ -46,8 +46,8 @@ function routesOf(services: Services, record: AddressedRecord): Route[] {
 }
 
 async function list(services: Services, c: AppContext, record: AddressedRecord): Promise<Response> {
-  const { scope, principal, entity } = await attachTo(services, c, record);
-  const records = await services.host.attachments.list(scope, principal, entity);
+  const { scope, caller, entity } = await attachTo(services, c, record);
+  const records = await services.host.attachments.list(scope, caller, entity);
   const actorOf = await nameActors(
     services,
     c,
@@ -68,13 +68,13 @@ const readUpload = textReader('The query', z.strictObject({ filename: z.string()
 /** The body is the file, its type is the content type, and its name is in the query. */
 async function add(services: Services, c: AppContext, record: AddressedRecord): Promise<Response> {
   const { filename } = readUpload(queryFields(new URL(c.req.url)));
-  const { scope, principal, entity } = await attachTo(services, c, record);
+  const { scope, caller, entity } = await attachTo(services, c, record);
   if (c.req.header('content-encoding') !== undefined)
     throw new PlatformError('unsupported_media_type', 'The file must not be compressed on the way.');
   const bytes = c.req.header('content-length');
   const added = await services.host.attachments.add(
     scope,
-    principal,
+    caller,
     {
       entity,
       filename,
@@ -90,7 +90,7 @@ const readShow = textReader('The query', z.strictObject({ show: z.literal('inlin
 
 async function download(services: Services, c: AppContext, addressed: AddressedRecord): Promise<Response> {
   const { show } = readShow(queryFields(new URL(c.req.url)));
-  const { scope, principal, id, bytes, digest } = await attachmentOf(services, c, addressed);
+  const { scope, caller, id, bytes, digest } = await attachmentOf(services, c, addressed);
   const etag = entityTag(digest);
   if (isUnchanged(c.req.header('if-none-match'), digest))
     return new Response(null, { status: 304, headers: { etag } });
@@ -99,7 +99,7 @@ async function download(services: Services, c: AppContext, addressed: AddressedR
   const range = requestedRange(isSame ? c.req.header('range') : undefined, bytes);
   const { start, end } = range ?? { start: 0, end: bytes };
   const { attachments } = services.host;
-  const { record, body } = await attachments.open(scope, principal, id, range ?? undefined);
+  const { record, body } = await attachments.open(scope, caller, id, range ?? undefined);
   const isShown = show === 'inline' && SHOWN_TYPES.has(record.mediaType);
   const isHead = c.req.method === 'HEAD';
   // The answer has no body, and an unread stream keeps its file open.
@@ -122,14 +122,14 @@ async function download(services: Services, c: AppContext, addressed: AddressedR
 
 async function remove(services: Services, c: AppContext, record: AddressedRecord): Promise<Response> {
   await readBody(c, emptyBody);
-  const { scope, principal, id } = await attachmentOf(services, c, record);
-  await services.host.attachments.remove(scope, principal, id);
+  const { scope, caller, id } = await attachmentOf(services, c, record);
+  await services.host.attachments.remove(scope, caller, id);
   return c.json({ id });
 }
 
 interface Place {
   readonly scope: ScopeId;
-  readonly principal: PrincipalId;
+  readonly caller: MemberCaller;
   readonly entity: EntityRef;
 }
 
@@ -141,8 +141,8 @@ async function attachTo(services: Services, c: AppContext, record: AddressedReco
   const { entity, output } = await readRecord(services, c, record);
   const refused = services.app.attachments?.hidden?.(entity, output) ?? null;
   if (refused !== null) throw refused;
-  const principal = await authenticatedPrincipal(services, c);
-  return { scope: requireNode(c).scope, principal, entity };
+  const caller = await actingCaller(services, c);
+  return { scope: requireNode(c).scope, caller, entity };
 }
 
 /** The attachment that an address names. One of another record is as unknown as none. */
@@ -153,7 +153,7 @@ async function attachmentOf(
 ): Promise<Place & { readonly id: string; readonly bytes: number; readonly digest: string }> {
   const place = await attachTo(services, c, record);
   const id = c.req.param('attachment') ?? '';
-  const records = await services.host.attachments.list(place.scope, place.principal, place.entity);
+  const records = await services.host.attachments.list(place.scope, place.caller, place.entity);
   const found = records.find((each) => each.id === id);
   if (found) return { ...place, id, bytes: found.bytes, digest: found.digest };
   throw new PlatformError('not_found', 'There is no such attachment.', { reason: 'unknown_attachment' });

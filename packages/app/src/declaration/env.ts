@@ -4,11 +4,10 @@ import type {
   AuthRuntime,
   IdentityDirectory,
   Mailer,
-  ProgramGrant,
   VerifiedSubject,
   VerifyingAuthProvider,
 } from '@freehold/auth';
-import type { PrincipalId, ScopeId, TenantId, VerticalManifest } from '@freehold/contracts';
+import type { PrincipalId, ProgramGrant, ScopeId, TenantId, VerticalManifest } from '@freehold/contracts';
 import type { ScopeHost, Vault } from '@freehold/kernel';
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';

@@ -15,13 +15,7 @@ import type { Hono } from 'hono';
 import type { z } from 'zod';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
-import {
-  authenticatedPrincipal,
-  directoryOf,
-  requireNode,
-  requirePermission,
-  scopeOf,
-} from '../request/caller.ts';
+import { actingCaller, directoryOf, requireNode, requirePermission, scopeOf } from '../request/caller.ts';
 import { nameActors } from '../request/people.ts';
 import { readRecord } from '../request/records.ts';
 import { mountRoutes, readPage } from '../request/routes.ts';
@@ -87,8 +81,8 @@ async function storyOf(
   { type, id, ...query }: EntityRef & PageQuery,
 ): Promise<z.input<typeof historyResponse>> {
   const scope = scopeOf(services, c);
-  const reader = await authenticatedPrincipal(services, c);
-  const page = await scope.history({ entity: { type, id }, reader, ...query });
+  const { principal: reader, ...through } = await actingCaller(services, c);
+  const page = await scope.history({ entity: { type, id }, reader, ...through, ...query });
   const actorOf = await nameActors(
     services,
     c,
@@ -96,10 +90,11 @@ async function storyOf(
   );
   const items = await Promise.all(
     page.items.map(async (event): Promise<HistoryEntry> => {
-      const effects = await scope.effects({ event: event.id, reader });
+      const effects = await scope.effects({ event: event.id, reader, ...through });
       return {
         ...happening(event),
         actor: actorOf(event.actor),
+        ...(event.program === undefined ? {} : { program: event.program }),
         effects: effects.items.map(happening),
         withheld: effects.withheld === true,
       };

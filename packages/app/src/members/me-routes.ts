@@ -4,7 +4,14 @@ import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
-import { callerOf, directoryOf, requireNode, scopeOf, signInException } from '../request/caller.ts';
+import {
+  callerOf,
+  directoryOf,
+  requireNode,
+  requirePerson,
+  scopeOf,
+  signInException,
+} from '../request/caller.ts';
 import { mountRoutes, readBody } from '../request/routes.ts';
 import { claimBody, type Me } from '../wire/wire.ts';
 
@@ -35,8 +42,9 @@ export function mountMe(app: Hono<AppEnv>, services: Services): void {
 
 /** Makes the caller the owner by the token of a claim link. @throws HTTPException 401; PlatformError as `claimOwner` does. */
 export async function claimSeat(services: Services, c: AppContext, token: string) {
-  const { subject } = await callerOf(services, c);
+  const { subject, grant } = await callerOf(services, c);
   if (!subject) throw signInException(c);
+  requirePerson(grant);
   const { session: _session, ...issued } = subject;
   const scopeId = requireNode(c).scope;
   return directoryOf(services, c).claimOwner({ scopeId, token, subject: issued });
@@ -46,7 +54,7 @@ export async function claimSeat(services: Services, c: AppContext, token: string
 export async function describeCaller(services: Services, c: AppContext): Promise<Me> {
   const scope = scopeOf(services, c);
   const { name: business } = await scope.identify({});
-  const { subject, principal } = await callerOf(services, c);
+  const { subject, principal, grant } = await callerOf(services, c);
   const { mode, securityUrl } = await services.signIn(c);
   const noPrincipal: Me = {
     status: 'signed_out',
@@ -67,13 +75,14 @@ export async function describeCaller(services: Services, c: AppContext): Promise
     const { state, reason } = await seatOf(services, c);
     return { ...known, status: 'stranger', seat: { state, reason } };
   }
-  const { roles, permissions } = await scope.holdings({ principal });
+  const { roles, permissions } = await scope.holdings({ principal, ...(grant ? { program: grant } : {}) });
   return {
     ...known,
     status: 'member',
     principal,
     roles: roles.map((key) => ({ key, name: services.manifest.roles[key]?.name ?? key })),
     permissions: [...permissions],
+    ...(grant ? { program: { grant: grant.id, name: grant.name, access: grant.access } } : {}),
   };
 }
 

@@ -4,7 +4,7 @@ import { PlatformError, parseInput, toTimestamp } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
-import { callerOf, directoryOf, requireNode, signInException } from '../request/caller.ts';
+import { callerOf, directoryOf, requireNode, requirePerson, signInException } from '../request/caller.ts';
 import { mountRoutes, readBody } from '../request/routes.ts';
 import {
   emptyBody,
@@ -102,8 +102,9 @@ export async function endAllSessions(services: Services, c: AppContext): Promise
 
 /** @throws HTTPException 401 */
 async function requireSubject(services: Services, c: AppContext): Promise<VerifiedSubject> {
-  const { subject } = await callerOf(services, c);
+  const { subject, grant } = await callerOf(services, c);
   if (!subject) throw signInException(c);
+  requirePerson(grant);
   return subject;
 }
 

@@ -7,7 +7,7 @@ import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { colorOf } from '../declaration/look.ts';
 import { inviteSteps } from '../members/invites.ts';
 import { describeCaller } from '../members/me-routes.ts';
-import { requireNode, scopeOf } from '../request/caller.ts';
+import { callerOf, requireNode, requirePerson, scopeOf } from '../request/caller.ts';
 import type { Me } from '../wire/wire.ts';
 import { PATHS, type PageContent, type Place, pageResponse } from './frame.ts';
 import { type Look, makeLook } from './style.ts';
@@ -43,6 +43,8 @@ export async function openExchange(pages: Pages, c: AppContext): Promise<Exchang
   const { services } = pages;
   const spoken = spokenFor(services, c);
   const isWired = services.app.authenticatedPrincipal.kind === 'signed-in';
+  // Pages are for people: what a program was let in for is checked by the operations alone.
+  if (isWired) requirePerson((await callerOf(services, c)).grant);
   const me = isWired ? await describeCaller(services, c) : await anonymousUntilWired(services, c);
   return { ...pages, c, me, spoken, t: spoken.texts, query: new URL(c.req.url).searchParams };
 }

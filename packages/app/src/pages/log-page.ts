@@ -102,12 +102,17 @@ ${pager(x, PATHS.denials, nextCursor)}`,
   });
 }
 
-function denialItem(x: Exchange, { at, actor, wanted, operation, entity }: DenialEntry): Html {
+/** "Ada, through Claude Desktop": the end of it. */
+function through({ t }: Exchange, program: HistoryEntry['program']): Html {
+  return html`${program !== undefined && html`, ${t.log.through} ${chosen(program.name)}`}`;
+}
+
+function denialItem(x: Exchange, { at, actor, wanted, operation, entity, program }: DenialEntry): Html {
   const { t } = x;
   return html`<li><p><strong>${t.log.wanted}${chosen(wanted)}</strong></p>
 <p class="muted">${moment(x, at)}</p>
 ${facts([
-  [t.log.person, actor.name ?? actor.principal],
+  [t.log.person, html`${chosen(actor.name ?? actor.principal)}${through(x, program)}`],
   ...(operation === null ? [] : [[t.log.operation, operation] as const]),
   ...(entity === null ? [] : [[t.log.record, `${entity.type} ${entity.id}`] as const]),
 ])}</li>`;
@@ -167,7 +172,7 @@ ${story}`,
 function historyItem(x: Exchange, entry: HistoryEntry): Html {
   const { t } = x;
   return html`<li><p><strong>${entry.type}</strong></p>
-<p class="muted">${moment(x, entry.at)} · ${t.log.by} ${chosen(entry.actor.name ?? entry.actor.principal)}</p>
+<p class="muted">${moment(x, entry.at)} · ${t.log.by} ${chosen(entry.actor.name ?? entry.actor.principal)}${through(x, entry.program)}</p>
 ${payload(x, entry)}${
   entry.effects.length > 0 &&
   html`<details><summary>${t.log.effects}</summary><ul class="items">${entry.effects.map(

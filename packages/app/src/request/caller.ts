@@ -4,14 +4,15 @@ import { bearerChallenge, bearerErrorOf, protectedResourceMetadataUrl } from '@f
 import {
   PlatformError,
   type PrincipalId,
+  type ProgramGrant,
   problemDocument,
   type ScopeId,
   type TenantId,
   toProblem,
 } from '@freehold/contracts';
 import { requireSameOrigin } from '@freehold/contracts/http';
-import type { ScopeHost, ScopeStub } from '@freehold/kernel';
-import type { OperationTable } from '@freehold/operations';
+import { isAllowedByGrant, type ScopeHost, type ScopeStub } from '@freehold/kernel';
+import { isReadOnly, type OperationTable } from '@freehold/operations';
 import type { Engine } from '@freehold/store';
 import type { ListingStub } from '@freehold/vertical-host';
 import type { MiddlewareHandler } from 'hono';
@@ -107,11 +108,33 @@ async function resolveCaller(services: Services, c: AppContext): Promise<Caller>
 }
 
 /**
- * The principal of a signed-in member: the gate of everything under `/api` but the door itself (spec 1).
- * @throws HTTPException 401 that says how to sign in; PlatformError `forbidden`, reason `not_a_member`.
+ * The principal of a signed-in member: the gate of everything under `/api` but the door itself (spec 1). Programs pass
+ * only where {@link actingCaller} takes them, so that a route without a check of the grant is closed to them.
+ * @throws HTTPException 401 that says how to sign in; PlatformError `forbidden`, reason `not_a_member` or
+ * `program_not_allowed`.
  */
 export async function authenticatedPrincipal(services: Services, c: AppContext): Promise<PrincipalId> {
-  const { subject, principal } = await callerOf(services, c);
+  const { principal, program } = await actingCaller(services, c);
+  requirePerson(program);
+  return principal;
+}
+
+/** Demands that a person asks by themself. @throws PlatformError `forbidden`, reason `program_not_allowed`. */
+export function requirePerson(program: ProgramGrant | null | undefined): void {
+  if (!program) return;
+  throw new PlatformError(
+    'forbidden',
+    `${program.name} cannot do this for you: programs use the operations of this application alone.`,
+    { reason: 'program_not_allowed' },
+  );
+}
+
+/**
+ * The signed-in member, perhaps through a program: for calls of the scope, which checks the grant with each permission.
+ * @throws HTTPException 401 that says how to sign in; PlatformError `forbidden`, reason `not_a_member`.
+ */
+export async function actingCaller(services: Services, c: AppContext): Promise<MemberCaller> {
+  const { subject, principal, grant } = await callerOf(services, c);
   if (!subject) throw signInException(c);
   if (!principal)
     throw new PlatformError(
@@ -121,7 +144,12 @@ export async function authenticatedPrincipal(services: Services, c: AppContext):
         reason: 'not_a_member',
       },
     );
-  return principal;
+  return grant === null ? { principal } : { principal, program: grant };
+}
+
+export interface MemberCaller {
+  readonly principal: PrincipalId;
+  readonly program?: ProgramGrant;
 }
 
 /**
@@ -198,15 +226,24 @@ export function operationsFor(
   table: OperationTable,
 ): (c: AppContext) => Promise<ListingStub> {
   return async (c) => {
-    const principal = await authenticatedPrincipal(services, c);
+    const caller = await actingCaller(services, c);
     const { scope, tenant } = requireNode(c);
     return {
-      ...services.host.operations(scope, principal, tenant),
+      ...services.host.operations(scope, caller, tenant),
       listable: async (names) => {
-        const { permissions } = await scopeOf(services, c).holdings({ principal });
+        const { permissions } = await scopeOf(services, c).holdings(caller);
         // Any member may come to hold these, for single records.
-        const reachable = new Set<string | undefined>([...permissions, ...(services.app.grants ?? [])]);
-        return names.filter((name) => reachable.has(table[name]?.permission));
+        const reachable = new Set<string>([...permissions, ...(services.app.grants ?? [])]);
+        return names.filter((name) => {
+          const operation = table[name];
+          if (!operation || !reachable.has(operation.permission)) return false;
+          const { program } = caller;
+          return isAllowedByGrant({
+            program,
+            permission: operation.permission,
+            writes: !isReadOnly(operation),
+          });
+        });
       },
     };
   };

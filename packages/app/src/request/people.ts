@@ -2,7 +2,7 @@
 
 import type { IdentityDirectory } from '@freehold/auth';
 import type { AppContext, Services } from '../declaration/env.ts';
-import { authenticatedPrincipal, directoryOf, requireNode, scopeOf } from './caller.ts';
+import { actingCaller, directoryOf, requireNode, scopeOf } from './caller.ts';
 
 /** The number of principals that the directory names at a time. */
 const NAMES_MAX = 200;
@@ -47,8 +47,7 @@ export async function nameActors(
 }
 
 async function managesMembers(services: Services, c: AppContext): Promise<boolean> {
-  const reader = await authenticatedPrincipal(services, c);
-  const { permissions } = await scopeOf(services, c).holdings({ principal: reader });
+  const { permissions } = await scopeOf(services, c).holdings(await actingCaller(services, c));
   return permissions.includes('member.manage');
 }
 

@@ -2,7 +2,7 @@
 import type { EntityRef } from '@freehold/contracts';
 import type { AppContext, Services } from '../declaration/env.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
-import { authenticatedPrincipal, requireNode } from './caller.ts';
+import { actingCaller, requireNode } from './caller.ts';
 
 /** @param text the id as text. Default: the one in the address. @throws PlatformError `not_found`; `permission_denied`, with its row in the denial log. */
 export async function readRecord(
@@ -12,7 +12,7 @@ export async function readRecord(
   text = c.req.param(parameter) ?? '',
 ): Promise<{ readonly entity: EntityRef; readonly output: unknown }> {
   // An anonymous caller learns nothing of the schema.
-  await authenticatedPrincipal(services, c);
+  await actingCaller(services, c);
   const id = readId(text);
   const output = await invokeAsCaller(services, c, `${type}/get`, { [parameter]: id });
   return { entity: { type, id: String(id) }, output };
@@ -25,7 +25,7 @@ export async function invokeAsCaller(
   operation: string,
   input: unknown,
 ): Promise<unknown> {
-  const principal = await authenticatedPrincipal(services, c);
-  const stub = services.host.operations(requireNode(c).scope, principal);
+  const caller = await actingCaller(services, c);
+  const stub = services.host.operations(requireNode(c).scope, caller);
   return (await stub.invoke({ operation, input })).output;
 }

@@ -8,6 +8,7 @@ import {
   pageOf,
   pageQuery,
   principalId,
+  programRecord,
   roleKey,
   seatReason,
   shredReceipt,
@@ -33,6 +34,8 @@ export const meResponse = z.object({
   roles: z.array(z.object({ key: roleKey, name: z.string() })),
   /** The permissions for the whole scope; those for one record are in the record. */
   permissions: z.array(z.string()),
+  /** The program through which the caller asks, where it is one: the permissions are what it may do. */
+  program: programRecord.extend({ access: z.enum(['all', 'read', 'some']) }).optional(),
   /** For strangers: whether the business has an owner, and if not, why not. */
   seat: z.object({ state: z.enum(['pending', 'claimed']), reason: seatReason.nullable() }).nullable(),
   /** The way people sign in here: at an issuer, with an account of the tenant's own directory, or by a token alone. */
@@ -81,6 +84,8 @@ const happening = z.object({
  */
 export const historyEntry = happening.extend({
   actor: actorRecord,
+  /** The program through which the actor did it. */
+  program: programRecord.optional(),
   effects: z.array(happening),
   /** Whether effects were left out, on records that the reader may not see. */
   withheld: z.boolean(),

@@ -2,7 +2,7 @@
  * Recognition: the one question of every request. One reading of the tenant's directory tells whether the instance's
  * configuration is the known one, which presented session is live, and the principal of its person (spec 2.6, 3.1).
  */
-import type { PrincipalId } from '@freehold/contracts';
+import type { PrincipalId, ProgramGrant } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { type Account, accountSubject, directoryIssuer } from '../accounts/contract.ts';
 import {
@@ -16,7 +16,6 @@ import {
 } from '../lib/subject.ts';
 import { amendPerson, savePerson } from '../people/person.ts';
 import type { PersonRow } from '../people/store.ts';
-import type { ProgramGrant } from '../programs/contract.ts';
 import { accessOf } from '../programs/grants.ts';
 import { loadPresentedGrant } from '../programs/store.ts';
 import { takeSeat } from '../seats/operations.ts';

@@ -3,7 +3,7 @@
  * and sign-in are the application's; it asks {@link AuthorizationServer.readRequest} what to ask the person, and answers
  * with {@link AuthorizationServer.letIn} or {@link AuthorizationServer.deny}.
  */
-import { PlatformError } from '@freehold/contracts';
+import { PlatformError, type ProgramAccess } from '@freehold/contracts';
 import { readJsonObject } from '@freehold/contracts/http';
 import { base64url } from 'jose';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
@@ -11,7 +11,7 @@ import { problemAnswer } from '../lib/answers.ts';
 import { makeSeals, type Seals } from '../lib/seals.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { hashToken } from '../lib/token.ts';
-import type { ClientProof, ProgramAccess, TokenAnswer } from '../programs/contract.ts';
+import type { ClientProof, TokenAnswer } from '../programs/contract.ts';
 import { type Client, hostOf } from './lib/client.ts';
 import { type ClientDocuments, isDocumentId } from './lib/client-document.ts';
 import { readClientProof } from './lib/client-proof.ts';

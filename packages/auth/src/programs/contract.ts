@@ -1,17 +1,6 @@
 /** The shapes of programs, as callers of the identity directory give and get them. */
+import type { ProgramAccess } from '@freehold/contracts';
 import type { SubjectKey } from '../lib/subject.ts';
-
-/** The extent of a grant: everything that they may do themself, reading alone, or these permissions. */
-export type ProgramAccess =
-  | { readonly access: 'all' | 'read' }
-  | { readonly access: 'some'; readonly permissions: readonly string[] };
-
-/** The grant behind a call: at most what it allows, and never more than its person may do now. */
-export type ProgramGrant = ProgramAccess & {
-  readonly id: string;
-  /** As the program calls itself, or as the person named a token. */
-  readonly name: string;
-};
 
 /** A program's client, as it was when a person let it in. */
 export interface StoredClient {

@@ -1,9 +1,9 @@
 /** The ends of grants, inside the transaction that causes them: nothing that a grant allowed outlives it. */
+import type { ProgramAccess } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { type EventNote, recordEvent } from '../events/operations.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { loadPerson } from '../people/store.ts';
-import type { ProgramAccess } from './contract.ts';
 import { deleteGrant, type GrantRow, loadGrants, loadGrantsOfPerson, loadSubject } from './store.ts';
 
 /** The reason in the event of an end. */

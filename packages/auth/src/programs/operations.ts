@@ -2,7 +2,7 @@
  * Programs in the identity directory: what people allowed, and the codes and tokens that stand for it. Every refusal that
  * must leave a trace is an answer and no error, because an error would roll the trace back.
  */
-import { ID_PREFIXES, mintCheckedSecret } from '@freehold/contracts';
+import { ID_PREFIXES, mintCheckedSecret, type ProgramAccess } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
 import { invalid, refusal } from '../lib/refusals.ts';
@@ -15,7 +15,6 @@ import {
   type LetInInput,
   type ListedProgram,
   POLICY_DEFAULT,
-  type ProgramAccess,
   type ProgramPolicy,
   type RedeemCodeInput,
   type RefreshInput,

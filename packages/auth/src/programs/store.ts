@@ -1,7 +1,8 @@
 /** The SQL of programs: clients, grants, and their codes and tokens. */
+import type { ProgramAccess } from '@freehold/contracts';
 import { defineTable, json, nullable, type RowOf, type SqlDatabase, text, time } from '@freehold/store';
 import type { SubjectKey } from '../lib/subject.ts';
-import type { CodeBinding, ProgramAccess, ProgramPolicy, StoredClient } from './contract.ts';
+import type { CodeBinding, ProgramPolicy, StoredClient } from './contract.ts';
 
 const clients = defineTable('program_clients', ['scopeId', 'idHash'], {
   scopeId: text(),

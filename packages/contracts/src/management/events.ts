@@ -1,6 +1,7 @@
 /** Reads of a scope's event log beside the walks: facets, one invocation, dead letters (spec 4.3.3). */
 import { z } from 'zod';
 import { eventId, invocationId, timestamp } from '../ids.ts';
+import { programRecord } from '../operations.ts';
 import { pageOf, pageQuery } from '../pages.ts';
 import { eventRecord, scopeRef } from './shared.ts';
 
@@ -51,6 +52,8 @@ export const invocationRecord = z
     parent: invocationId.nullable(),
     cause: eventId.nullable(),
     idempotencyKey: z.string().nullable(),
+    /** The program through which the principal called; left out for the principal's own hands. */
+    program: programRecord.optional(),
     startedAt: timestamp,
     durationMs: z.int(),
     outcome: z.string(),

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { eventId, invocationId, principalId, scopeId, tenantId, timestamp } from '../ids.ts';
 import { permissionKey, roleKey } from '../manifest.ts';
-import { entityRef } from '../operations.ts';
+import { entityRef, programRecord } from '../operations.ts';
 import { pageOf, pageQuery } from '../pages.ts';
 import { entitlementProjection } from './entitlements.ts';
 
@@ -179,6 +179,8 @@ export const eventRecord = z
     piiClass,
     subject: z.string().nullable(),
     payload: z.unknown(),
+    /** The program through which the actor did it; left out for the actor's own hands. */
+    program: programRecord.optional(),
     at: timestamp,
   })
   .meta({ id: 'Event' });
@@ -203,6 +205,8 @@ export const denialRecord = z
     entity: entityRef.nullable(),
     /** Null when the refusal was outside of an operation. */
     operation: z.string().nullable(),
+    /** The program through which it was attempted. */
+    program: programRecord.optional(),
     at: timestamp,
   })
   .meta({ id: 'Denial' });

@@ -12,6 +12,7 @@ import {
   entityRef,
   type InvocationId,
   PlatformError,
+  type ProgramGrant,
   parseInput,
 } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
@@ -19,6 +20,7 @@ import { z } from 'zod';
 import type { ScopeMethods } from '../contract/scope-methods.ts';
 import type { DenialStore } from '../denials/store.ts';
 import type { EventRow, EventStore } from '../events/store.ts';
+import { programColumn, programGrant } from '../lib/programs.ts';
 import type { RequireEntity } from '../lib/values.ts';
 import { demandOutside } from '../permissions/methods.ts';
 import type { Permissions } from '../permissions/permissions.ts';
@@ -36,15 +38,22 @@ type AttachmentMethods = Pick<
   'checkAttach' | 'addAttachment' | 'attachment' | 'attachments' | 'removeAttachment' | 'heldBlobs'
 >;
 
+const caller = { principal: actorId, program: programGrant.optional() };
 const addInput = z.strictObject({
-  principal: actorId,
+  ...caller,
   meta: attachmentMeta.extend({
     digest: z.string().regex(/^[0-9a-f]{64}$/),
     bytes: z.int().min(0),
   }),
 });
-const oneInput = z.strictObject({ principal: actorId, id: z.string().max(64) });
-const entityInput = z.strictObject({ principal: actorId, entity: entityRef });
+const oneInput = z.strictObject({ ...caller, id: z.string().max(64) });
+const entityInput = z.strictObject({ ...caller, entity: entityRef });
+
+/** A principal, perhaps through a program. */
+interface Caller {
+  readonly principal: ActorId;
+  readonly program?: ProgramGrant | undefined;
+}
 
 export interface AttachmentParts {
   readonly vertical: Vertical;
@@ -65,7 +74,11 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
   const store = makeAttachmentStore(unit.db);
 
   /** Demands the permission of the owning record. */
-  const demand = (principal: ActorId, named: EntityRef, access: 'read' | 'write' | 'remove'): Proof => {
+  const demand = (
+    { principal, program }: Caller,
+    named: EntityRef,
+    access: 'read' | 'write' | 'remove',
+  ): Proof => {
     const declared = Object.hasOwn(vertical.manifest.entities, named.type)
       ? vertical.manifest.entities[named.type]
       : undefined;
@@ -81,7 +94,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
         `Attachments of records of type ${named.type} cannot be removed: the manifest declares no permission for it.`,
         { reason: 'attachments_not_removable' },
       );
-    return demandOutside(parts, { principal, permission, entity });
+    return demandOutside(parts, { principal, permission, entity, program, writes: access !== 'read' });
   };
 
   const requireOne = (id: string): AttachmentRecord => {
@@ -92,8 +105,14 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
   };
 
   /** Adds an event to the record's history. The file name may be personal data, and is not in it. */
-  const record = (type: string, attachment: AttachmentRecord, principal: ActorId, proof: Proof): void => {
+  const record = (
+    type: string,
+    attachment: AttachmentRecord,
+    { principal, program: grant }: Caller,
+    proof: Proof,
+  ): void => {
     const nowMs = unit.now();
+    const program = programColumn(grant);
     const [id, invocation] = [unit.newId('evt') as EventId, unit.newId('inv') as InvocationId];
     const operation = type === 'attachment.added' ? 'attachment/add' : 'attachment/remove';
     const { mediaType, bytes, digest } = attachment;
@@ -110,6 +129,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       piiClass: 'none',
       subject: null,
       payload: JSON.stringify({ attachment: attachment.id, mediaType, bytes, digest }),
+      program,
       atMs: nowMs,
     };
     events.append(event, JSON.stringify(proof));
@@ -120,6 +140,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       parent: null,
       cause: null,
       idempotencyKey: null,
+      program,
       startedAtMs: nowMs,
       durationMs: 0,
     });
@@ -128,13 +149,13 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
 
   return {
     checkAttach: (input) => {
-      const { principal, entity } = parseInput('The attachment', entityInput, input);
-      return demand(principal, entity, 'write');
+      const { entity, ...by } = parseInput('The attachment', entityInput, input);
+      return demand(by, entity, 'write');
     },
 
     addAttachment: (input) => {
-      const { principal, meta } = parseInput('The attachment', addInput, input);
-      const proof = demand(principal, meta.entity, 'write');
+      const { meta, ...by } = parseInput('The attachment', addInput, input);
+      const proof = demand(by, meta.entity, 'write');
       if (store.of(meta.entity, OF_ONE_MAX).length >= OF_ONE_MAX)
         throw new PlatformError('conflict', `A record has at most ${OF_ONE_MAX} attachments.`, {
           reason: 'attachments_full',
@@ -154,35 +175,36 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
         bytes: meta.bytes,
         mediaType: meta.mediaType,
         filename: meta.filename,
-        by: principal,
+        by: by.principal,
         atMs: unit.now(),
       });
       const added = requireOne(id);
-      record('attachment.added', added, principal, proof);
+      record('attachment.added', added, by, proof);
       return added;
     },
 
     attachment: (input) => {
-      const { principal, id } = parseInput('The attachment', oneInput, input);
+      const { id, ...by } = parseInput('The attachment', oneInput, input);
       const found = requireOne(id);
-      demand(principal, found.entity, 'read');
+      demand(by, found.entity, 'read');
       return found;
     },
 
     attachments: (input) => {
-      const { principal, entity } = parseInput('The record', entityInput, input);
-      demand(principal, entity, 'read');
+      const { entity, ...by } = parseInput('The record', entityInput, input);
+      demand(by, entity, 'read');
       return store.of(entity, OF_ONE_MAX);
     },
 
     removeAttachment: (input) => {
-      const { principal, id } = parseInput('The attachment', oneInput, input);
+      const { id, ...by } = parseInput('The attachment', oneInput, input);
+      const { principal } = by;
       const found = requireOne(id);
-      const proof = demand(principal, found.entity, 'remove');
+      const proof = demand(by, found.entity, 'remove');
       const now = unit.now();
       vertical.requireRemovable?.({ sql: parts.readOnlySql, now, principal }, found);
       store.remove(id, now);
-      record('attachment.removed', found, principal, proof);
+      record('attachment.removed', found, by, proof);
       return null;
     },
 

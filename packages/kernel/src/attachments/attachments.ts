@@ -12,7 +12,7 @@ import {
   type ScopeId,
 } from '@freehold/contracts';
 import type { BlobStore, ByteRange } from '@freehold/store';
-import type { ScopeStub } from '../contract/scope-methods.ts';
+import type { ScopeCaller, ScopeStub } from '../contract/scope-methods.ts';
 
 /** The default size limit of one attachment: 50 MiB. */
 export const ATTACHMENT_BYTES_MAX = 50 * 1_024 * 1_024;
@@ -32,7 +32,7 @@ export interface Attachments {
    */
   add(
     scopeId: ScopeId,
-    principal: ActorId,
+    by: ActorId | ScopeCaller,
     meta: AttachmentMeta,
     body: ReadableStream<Uint8Array>,
   ): Promise<AttachmentRecord>;
@@ -40,16 +40,16 @@ export interface Attachments {
    * Opens the bytes, or a range of them. Damaged ones never leave: the stream fails before them.
    * @throws PlatformError `not_found`, `permission_denied`; `unavailable`, reason `blob_missing` or `blob_damaged`.
    */
-  open(scopeId: ScopeId, principal: ActorId, id: string, range?: ByteRange): Promise<OpenAttachment>;
+  open(scopeId: ScopeId, by: ActorId | ScopeCaller, id: string, range?: ByteRange): Promise<OpenAttachment>;
   /** Returns those of one record, oldest first; at most 200. */
-  list(scopeId: ScopeId, principal: ActorId, entity: EntityRef): Promise<readonly AttachmentRecord[]>;
+  list(scopeId: ScopeId, by: ActorId | ScopeCaller, entity: EntityRef): Promise<readonly AttachmentRecord[]>;
   /**
    * Removes the row at once, and the bytes when no rewind can need them: after eight days. It takes a permission of its
    * own (`attachments.remove` of the manifest), and the consent of the vertical's `requireRemovable`.
    * @throws PlatformError `not_found`, `permission_denied`; `forbidden`, reason `attachments_not_removable`, where the
    * manifest declares no such permission; what `requireRemovable` throws.
    */
-  remove(scopeId: ScopeId, principal: ActorId, id: string): Promise<void>;
+  remove(scopeId: ScopeId, by: ActorId | ScopeCaller, id: string): Promise<void>;
   /**
    * Deletes bytes that no row needs, nor one that a rewind or a snapshot could bring back. Returns the numbers. Safe at
    * any time, also during uploads: an upload of the same bytes must be repeated (`unavailable`, reason `blob_leaving`).
@@ -77,18 +77,18 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
   const { scope, blobs, now, bytesMax = ATTACHMENT_BYTES_MAX, oldestCopyMs, onIncident } = options;
 
   return {
-    add: async (scopeId, principal, given, body) => {
+    add: async (scopeId, by, given, body) => {
       try {
         const meta = parseInput('The attachment', attachmentMeta, given);
         requireName(meta.filename);
         if (meta.bytes !== undefined && meta.bytes > bytesMax) throw tooLarge(bytesMax);
-        await scope(scopeId).checkAttach({ principal, entity: meta.entity });
+        await scope(scopeId).checkAttach({ ...callerOf(by), entity: meta.entity });
         const { digest, bytes } = await blobs(scopeId).put(body, {
           bytesMax,
           bytes: meta.bytes,
           digest: meta.digest,
         });
-        return await scope(scopeId).addAttachment({ principal, meta: { ...meta, digest, bytes } });
+        return await scope(scopeId).addAttachment({ ...callerOf(by), meta: { ...meta, digest, bytes } });
       } catch (error) {
         // The sender must not wait for a reader.
         await body.cancel().catch(() => undefined);
@@ -96,8 +96,8 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
       }
     },
 
-    open: async (scopeId, principal, id, range) => {
-      const record = await scope(scopeId).attachment({ principal, id });
+    open: async (scopeId, by, id, range) => {
+      const record = await scope(scopeId).attachment({ ...callerOf(by), id });
       const report = (error: unknown): void => {
         if (!(error instanceof PlatformError)) return;
         const { code, message, reason } = error;
@@ -117,9 +117,9 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
       }
     },
 
-    list: (scopeId, principal, entity) => scope(scopeId).attachments({ principal, entity }),
+    list: (scopeId, by, entity) => scope(scopeId).attachments({ ...callerOf(by), entity }),
 
-    remove: async (scopeId, principal, id) => void (await scope(scopeId).removeAttachment({ principal, id })),
+    remove: async (scopeId, by, id) => void (await scope(scopeId).removeAttachment({ ...callerOf(by), id })),
 
     sweep: async (scopeId) => {
       const store = blobs(scopeId);
@@ -149,6 +149,10 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
       return counts;
     },
   };
+}
+
+function callerOf(by: ActorId | ScopeCaller): ScopeCaller {
+  return typeof by === 'string' ? { principal: by } : by;
 }
 
 /** Returns a stream that reports its failure. */

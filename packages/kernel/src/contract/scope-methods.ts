@@ -23,6 +23,7 @@ import type {
   PlatformRequestHistoryQuery,
   PlatformRequestsQuery,
   PrincipalId,
+  ProgramGrant,
   SettleRequest,
   ShredReceipt,
   TableInfo,
@@ -50,6 +51,8 @@ export interface Withheld {
 export interface EventRead {
   readonly sealed?: boolean;
   readonly reader?: ActorId;
+  /** The program through which the reader reads. */
+  readonly program?: ProgramGrant;
 }
 
 /** The answer of a walk through the log: at most 500 events. */
@@ -112,16 +115,22 @@ export interface RoleChange {
   readonly by: PrincipalId | 'platform';
 }
 
-/** A call of an operation from outside. */
-export type ScopeInvoke = InvokeRequest & {
+/** A principal, perhaps through a program: then the person and the grant must both allow it. */
+export interface ScopeCaller {
   readonly principal: ActorId;
-  /** The event that caused it. */
-  readonly cause?: EventId;
-  /** The tenant that the caller belongs to. A scope of another tenant is `not_found`, reason `unknown_scope`. */
-  readonly tenantId?: TenantId;
-  /** Keys from a host that has a vault. Without it no key can be had, and no person can be made who needs one. */
-  readonly keys?: KeySupply;
-};
+  readonly program?: ProgramGrant;
+}
+
+/** A call of an operation from outside. */
+export type ScopeInvoke = InvokeRequest &
+  ScopeCaller & {
+    /** The event that caused it. */
+    readonly cause?: EventId;
+    /** The tenant that the caller belongs to. A scope of another tenant is `not_found`, reason `unknown_scope`. */
+    readonly tenantId?: TenantId;
+    /** Keys from a host that has a vault. Without it no key can be had, and no person can be made who needs one. */
+    readonly keys?: KeySupply;
+  };
 
 /** The answer of an operation. `keyWork` is the host's background work at the vault: fill the pool, or bind used keys. */
 export type ScopeInvoked = InvokeResult & { readonly keyWork?: 'fill' | 'bind' };
@@ -262,7 +271,7 @@ export type ScopeMethods = {
    * Returns what a principal holds for the whole scope; with `records`, also the permissions that it has on single
    * records, for example for a list of tools. `explain` and `ctx.reach` name the records.
    */
-  holdings(input: { readonly principal: ActorId; readonly records?: boolean }): Holdings;
+  holdings(input: ScopeCaller & { readonly records?: boolean }): Holdings;
   /**
    * Gives a connection a permission in the platform's name (spec 4.4). Repeating it changes nothing. Rejects with
    * `validation_failed`, reason `unknown_permission`.
@@ -276,11 +285,7 @@ export type ScopeMethods = {
    * Demands a permission outside of an operation. Returns the proof; a refusal is `permission_denied` and one denial
    * row without an operation.
    */
-  check(input: {
-    readonly principal: ActorId;
-    readonly permission: string;
-    readonly entity?: EntityRef;
-  }): Proof;
+  check(input: ScopeCaller & { readonly permission: string; readonly entity?: EntityRef }): Proof;
   /** Returns every assignment and grant that gives the principal the permission. */
   explain(input: {
     readonly principal: ActorId;
@@ -299,6 +304,7 @@ export type ScopeMethods = {
     readonly cursor?: string;
     readonly sealed?: boolean;
     readonly reader?: ActorId;
+    readonly program?: ProgramGrant;
   }): PrunedPage<EventRecord> & Withheld;
   /** Returns the way from an event back to its origin: the event itself, its cause, and so on (spec 4.3.3). */
   cause(input: EventRead & { readonly event: EventId }): EventWalkResult;
@@ -385,15 +391,16 @@ export type ScopeMethods = {
   /** Replaces the tenant's entitlements. */
   projectEntitlements(input: EntitlementsInput): null;
   /** Demands the permission to add attachments to a record, before any byte is taken in. */
-  checkAttach(input: { readonly principal: ActorId; readonly entity: EntityRef }): Proof;
+  checkAttach(input: ScopeCaller & { readonly entity: EntityRef }): Proof;
   /** Records an attachment whose bytes are stored; see `makeAttachments`. */
-  addAttachment(input: {
-    readonly principal: ActorId;
-    readonly meta: AttachmentMeta & { readonly digest: string; readonly bytes: number };
-  }): AttachmentRecord;
-  attachment(input: { readonly principal: ActorId; readonly id: string }): AttachmentRecord;
-  attachments(input: { readonly principal: ActorId; readonly entity: EntityRef }): AttachmentRecord[];
-  removeAttachment(input: { readonly principal: ActorId; readonly id: string }): null;
+  addAttachment(
+    input: ScopeCaller & {
+      readonly meta: AttachmentMeta & { readonly digest: string; readonly bytes: number };
+    },
+  ): AttachmentRecord;
+  attachment(input: ScopeCaller & { readonly id: string }): AttachmentRecord;
+  attachments(input: ScopeCaller & { readonly entity: EntityRef }): AttachmentRecord[];
+  removeAttachment(input: ScopeCaller & { readonly id: string }): null;
   /**
    * Returns which of these bytes are needed: by a record, by one that a rewind could bring back, or by a copy from
    * `sinceMs` or later. The others may be removed within five minutes; no record gets them meanwhile.

@@ -5,9 +5,11 @@ import {
   type DenialsSummary,
   decodeCursor,
   type EntityRef,
+  type ProgramGrant,
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { programColumn, storedProgram } from '../lib/programs.ts';
 import type { Pruned, PrunedBefore, PrunedPage } from '../lib/pruned.ts';
 
 /** A refusal, before it is written down. */
@@ -16,6 +18,8 @@ export interface Denial {
   readonly permission: string;
   readonly entity: EntityRef | null;
   readonly operation: string | null;
+  /** The program through which it was attempted. */
+  readonly program?: ProgramGrant | undefined;
 }
 
 interface DenialRow {
@@ -25,11 +29,12 @@ interface DenialRow {
   readonly entityType: string | null;
   readonly entityId: string | null;
   readonly operation: string | null;
+  readonly program: string | null;
   readonly atMs: number;
 }
 
 const COLUMNS =
-  'id, actor, permission, entity_type AS entityType, entity_id AS entityId, operation, at AS atMs';
+  'id, actor, permission, entity_type AS entityType, entity_id AS entityId, operation, program, at AS atMs';
 /** Sorts after every id: ids are ASCII letters, digits and an underscore. */
 const NEWEST = '~';
 
@@ -72,13 +77,14 @@ export function makeDenialStore(db: SqlDatabase, pruned: Pruned) {
   return {
     save: (id: string, denial: Denial, nowMs: number): void =>
       db.run(
-        'INSERT INTO _spine_denials (id, actor, permission, entity_type, entity_id, operation, at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        'INSERT INTO _spine_denials (id, actor, permission, entity_type, entity_id, operation, program, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
         id,
         denial.actor,
         denial.permission,
         denial.entity?.type ?? null,
         denial.entity?.id ?? null,
         denial.operation,
+        programColumn(denial.program),
         nowMs,
       ),
 
@@ -123,6 +129,7 @@ function recordOf(row: DenialRow): DenialRecord {
     permission: row.permission,
     entity: row.entityType === null ? null : { type: row.entityType, id: row.entityId as string },
     operation: row.operation,
+    ...storedProgram(row.program),
     at: toTimestamp(row.atMs),
   };
 }

@@ -11,6 +11,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { EventWalkResult, Withheld } from '../contract/scope-methods.ts';
+import { storedProgram } from '../lib/programs.ts';
 import type { Pruned, PrunedPage } from '../lib/pruned.ts';
 import type { MayRead } from './readers.ts';
 import type { EventRow, EventStore } from './store.ts';
@@ -125,10 +126,10 @@ export function makeEventLog(store: EventStore, pruned: Pruned) {
       const prefix = ID_PREFIXES.invocation;
       if (!found)
         throw unknown(prefix, id, 'There is no such invocation in this scope.', 'unknown_invocation');
-      const { startedAtMs, ...invocation } = found;
+      const { startedAtMs, program, ...invocation } = found;
       const rows = store.ofInvocation(id, WALK_MAX + 1);
       return {
-        invocation: { ...invocation, startedAt: toTimestamp(startedAtMs) },
+        invocation: { ...invocation, ...storedProgram(program), startedAt: toTimestamp(startedAtMs) },
         ...shown(rows.slice(0, WALK_MAX), reading),
         truncated: rows.length > WALK_MAX || isPruned(prefix, id),
       };

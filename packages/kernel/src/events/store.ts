@@ -11,6 +11,7 @@ import type { SqlDatabase } from '@freehold/store';
 import { keysNeeded } from '../keys/key-needs.ts';
 import type { Sealed, SubjectKeys } from '../keys/subject-keys.ts';
 import type { HeldKeys } from '../keys/vault.ts';
+import { storedProgram } from '../lib/programs.ts';
 
 /** The version of an event's row, for readers of old rows. */
 const EVENT_VERSION = 1;
@@ -30,6 +31,8 @@ export interface EventRow {
   readonly subject: string | null;
   /** JSON; sealed text when there is a subject; null without a payload, or when it was redacted. */
   readonly payload: string | null;
+  /** JSON: the program through which the actor did it. */
+  readonly program: string | null;
   readonly atMs: number;
 }
 
@@ -40,14 +43,19 @@ export interface InvocationRow {
   readonly parent: InvocationId | null;
   readonly cause: EventId | null;
   readonly idempotencyKey: string | null;
+  /** JSON, as in an event. */
+  readonly program: string | null;
   readonly startedAtMs: number;
   readonly durationMs: number;
 }
 
-type InvocationColumns = Omit<InvocationEvents['invocation'], 'startedAt'> & { readonly startedAtMs: number };
+type InvocationColumns = Omit<InvocationEvents['invocation'], 'startedAt' | 'program'> & {
+  readonly startedAtMs: number;
+  readonly program: string | null;
+};
 
 const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause, hops,
-  pii_class AS piiClass, subject, payload, at AS atMs`;
+  pii_class AS piiClass, subject, payload, program, at AS atMs`;
 
 /** SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`, which costs more than the reading. */
 const LIMIT = 'LIMIT ? + 0';
@@ -60,7 +68,7 @@ export const EVENT_SQL = {
   effects: `SELECT ${COLUMNS} FROM _spine_events WHERE cause = ? ORDER BY id ${LIMIT}`,
   invocation: `SELECT ${COLUMNS} FROM _spine_events WHERE invocation = ? ORDER BY id ${LIMIT}`,
   oneInvocation: `SELECT id, operation, principal, parent, cause, idempotency_key AS idempotencyKey,
-      started_at AS startedAtMs, duration_ms AS durationMs, outcome FROM _spine_invocations WHERE id = ?`,
+      started_at AS startedAtMs, duration_ms AS durationMs, outcome, program FROM _spine_invocations WHERE id = ?`,
   version: 'SELECT id FROM _spine_events WHERE entity_type = ? AND entity_id = ? ORDER BY id DESC LIMIT 1',
 } as const;
 
@@ -98,8 +106,8 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
     append: (event: EventRow, proof: string): void =>
       db.run(
         `INSERT INTO _spine_events
-           (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, hops, proof, pii_class, subject, payload, at)
-         VALUES (?, ?, ${EVENT_VERSION}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, hops, proof, pii_class, subject, payload, program, at)
+         VALUES (?, ?, ${EVENT_VERSION}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         event.id,
         event.type,
         event.entityType,
@@ -113,19 +121,21 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
         event.piiClass,
         event.subject,
         event.payload,
+        event.program,
         event.atMs,
       ),
 
     saveInvocation: (row: InvocationRow): void =>
       db.run(
-        `INSERT INTO _spine_invocations (id, operation, principal, parent, cause, idempotency_key, started_at, duration_ms, outcome)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'done')`,
+        `INSERT INTO _spine_invocations (id, operation, principal, parent, cause, idempotency_key, program, started_at, duration_ms, outcome)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'done')`,
         row.id,
         row.operation,
         row.principal,
         row.parent,
         row.cause,
         row.idempotencyKey,
+        row.program,
         row.startedAtMs,
         row.durationMs,
       ),
@@ -179,6 +189,7 @@ function recordOf(row: EventRow, subjectKeys: SubjectKeys | null): EventRecord {
     piiClass: row.piiClass,
     subject: row.subject,
     payload: payloadOf(row, subjectKeys),
+    ...storedProgram(row.program),
     at: toTimestamp(row.atMs),
   };
 }

@@ -10,6 +10,7 @@ import {
   type JsonValue,
   LIMIT_MAX,
   PlatformError,
+  type ProgramGrant,
   piiClass as piiClassSchema,
   type ScopeId,
   toTimestamp,
@@ -37,6 +38,10 @@ const ID_PREFIX = /^[a-z][a-z0-9]{1,15}$/;
 /** The shared state of the calls of one invocation, nested ones included. */
 export interface Invocation {
   readonly principal: ActorId;
+  /** The program through which the principal calls. */
+  readonly program: ProgramGrant | undefined;
+  /** The same, as events and invocations store it. */
+  readonly programText: string | null;
   readonly nowMs: number;
   /** The number of deliveries that led here: those of the causing event, and its own. 0 without a cause. */
   hops: number;
@@ -92,21 +97,29 @@ export interface ContextParts {
   readonly readOnlySql: SqlDatabase;
 }
 
-/** Proves a permission, or refuses the invocation. The entity is checked already. */
+/** A demand of an operation. */
+export interface Demanded {
+  readonly operation: string;
+  readonly permission: string;
+  /** Checked already. */
+  readonly entity: EntityRef | undefined;
+  /** Whether the operation writes. Default false: the check is for the permission alone. */
+  readonly writes?: boolean;
+}
+
+/** Proves a permission, or refuses the invocation. */
 export function demand(
   { permissions, vertical }: Pick<ContextParts, 'permissions' | 'vertical'>,
   invocation: Invocation,
-  operation: string,
-  permission: string,
-  entity: EntityRef | undefined,
+  { operation, permission, entity, writes = false }: Demanded,
 ): Proof {
-  const { principal, nowMs } = invocation;
-  const proof = permissions.prove({ principal, permission, entity, nowMs });
+  const { principal, program, nowMs } = invocation;
+  const proof = permissions.prove({ principal, permission, entity, program, writes, nowMs });
   if (proof) return proof;
   return refuse(
     invocation,
-    { actor: principal, permission, entity: entity ?? null, operation },
-    refusalOf(vertical, permission),
+    { actor: principal, permission, entity: entity ?? null, operation, program },
+    refusalOf(vertical, { program, permission, writes }),
   );
 }
 
@@ -203,6 +216,7 @@ function emit(parts: ContextParts, frame: Frame, event: NewEvent): EventId {
       person === null || plain === null
         ? plain
         : forSubject(parts, frame, person, () => parts.subjectKeys.seal(person, eventPlace(id), plain)),
+    program: invocation.programText,
     atMs: invocation.nowMs,
   };
   frame.proofText ??= JSON.stringify(frame.proof);
@@ -242,15 +256,19 @@ function entityOf(
 function check(parts: ContextParts, frame: Frame, permission: string, entity: EntityRef | undefined): Proof {
   requireOpen(frame);
   requireDeclared(parts, permission);
-  return demand(parts, frame.invocation, frame.name, permission, entityOf(parts, frame, entity));
+  return demand(parts, frame.invocation, {
+    operation: frame.name,
+    permission,
+    entity: entityOf(parts, frame, entity),
+  });
 }
 
 function can(parts: ContextParts, frame: Frame, permission: string, named: EntityRef | undefined): boolean {
   requireOpen(frame);
   requireDeclared(parts, permission);
-  const { principal, nowMs } = frame.invocation;
+  const { principal, program, nowMs } = frame.invocation;
   const entity = entityOf(parts, frame, named);
-  return parts.permissions.prove({ principal, permission, entity, nowMs }) !== null;
+  return parts.permissions.prove({ principal, permission, entity, program, nowMs }) !== null;
 }
 
 function setParent(parts: ContextParts, frame: Frame, entity: EntityRef, parent: EntityRef | null): void {
@@ -272,8 +290,8 @@ function reach(
   requireDeclared(parts, permission);
   if (!Object.hasOwn(parts.vertical.manifest.entities, entityType))
     throw new TypeError(`operation ${frame.name}: entity type ${entityType} is not declared in the manifest`);
-  const { principal, nowMs } = frame.invocation;
-  return parts.permissions.reach({ principal, permission, entityType, nowMs });
+  const { principal, program, nowMs } = frame.invocation;
+  return parts.permissions.reach({ principal, permission, entityType, program, nowMs });
 }
 
 function grant(parts: ContextParts, frame: Frame, request: GrantRequest): void {
@@ -314,9 +332,9 @@ function requireHeld(
   entity: EntityRef | undefined,
 ): number {
   requireDeclared(parts, permission);
-  demand(parts, invocation, name, permission, entity);
-  const { principal, nowMs } = invocation;
-  return parts.permissions.heldUntilMs({ principal, permission, entity, nowMs }) ?? nowMs;
+  demand(parts, invocation, { operation: name, permission, entity, writes: true });
+  const { principal, program, nowMs } = invocation;
+  return parts.permissions.heldUntilMs({ principal, permission, entity, program, nowMs }) ?? nowMs;
 }
 
 function refuseBeyond(
@@ -329,7 +347,13 @@ function refuseBeyond(
   const words = vertical.manifest.permissions[permission] ?? permission;
   return refuse(
     invocation,
-    { actor: invocation.principal, permission, entity: entity ?? null, operation: name },
+    {
+      actor: invocation.principal,
+      permission,
+      entity: entity ?? null,
+      operation: name,
+      program: invocation.program,
+    },
     new PlatformError(
       'permission_denied',
       `You have this yourself only until ${toTimestamp(untilMs)}, and can give or take it no longer than that: ${words}.`,

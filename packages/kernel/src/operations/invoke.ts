@@ -23,6 +23,7 @@ import type { DenialStore } from '../denials/store.ts';
 import { keyedCall, type makeIdempotency } from '../idempotency/idempotency.ts';
 import { isKeysNeeded, keysNeeded, noVault } from '../keys/key-needs.ts';
 import { needsFor, requireSubjectName } from '../keys/subject-keys.ts';
+import { programColumn } from '../lib/programs.ts';
 import { soundError } from '../lib/thrown.ts';
 import { assertJson, jsonCopy, NotJson } from '../lib/values.ts';
 import type { OperationContext, Proof, Vertical } from '../vertical/vertical.ts';
@@ -91,6 +92,8 @@ export function makeInvoke(parts: InvokeParts): Invoke {
   return (request, { declared = [], causeHops } = {}) => {
     const invocation: Invocation = {
       principal: request.principal,
+      program: request.program,
+      programText: programColumn(request.program),
       nowMs: unit.now(),
       hops: 0,
       hasVault: request.keys !== undefined,
@@ -139,8 +142,9 @@ function perform(
   const input = ownInput(invoker, name, parsed.data);
 
   const entity = entityOf(invoker, name, operation, input);
-  const proof = demand(invoker, invocation, name, operation.permission, entity);
   const readOnly = isReadOnly(operation);
+  const { permission } = operation;
+  const proof = demand(invoker, invocation, { operation: name, permission, entity, writes: !readOnly });
   const keyed =
     readOnly || idempotencyKey === undefined
       ? null
@@ -276,6 +280,7 @@ function runFrame(
       parent: call.parent,
       cause: call.cause,
       idempotencyKey: call.idempotencyKey,
+      program: invocation.programText,
       startedAtMs: invocation.nowMs,
       durationMs: Math.max(0, unit.now() - invocation.nowMs),
     });
@@ -313,7 +318,12 @@ function invokeNested(invoker: Invoker, frame: Frame, name: string, given: unkno
       name,
       operation,
       input: nestedInput,
-      proof: demand(invoker, invocation, name, operation.permission, entity),
+      proof: demand(invoker, invocation, {
+        operation: name,
+        permission: operation.permission,
+        entity,
+        writes: !isReadOnly(operation),
+      }),
       parent: frame.id,
       cause: frame.lastEvent ?? frame.cause,
       depth: frame.depth + 1,

@@ -18,6 +18,7 @@ import { RollbackThen, type UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import type { RoleChange, ScopeMethods } from '../contract/scope-methods.ts';
 import type { DenialStore } from '../denials/store.ts';
+import { isAllowedByGrant, programGrant } from '../lib/programs.ts';
 import type { RequireEntity } from '../lib/values.ts';
 import type { Proof, Vertical } from '../vertical/vertical.ts';
 import { endOf, type Permissions, type Question, refusalOf } from './permissions.ts';
@@ -26,6 +27,7 @@ const checkInput = z.strictObject({
   principal: actorId,
   permission: z.string(),
   entity: entityRef.optional(),
+  program: programGrant.optional(),
 });
 const grantInput = z.strictObject({
   connection: connectionId,
@@ -52,15 +54,14 @@ export interface PermissionParts {
  */
 export function demandOutside(
   { vertical, unit, permissions, denials }: Omit<PermissionParts, 'requireEntity' | 'requireFree'>,
-  { principal, permission, entity }: Omit<Question, 'nowMs'>,
+  question: Omit<Question, 'nowMs'>,
 ): Proof {
   const nowMs = unit.now();
-  const proof = permissions.prove({ principal, permission, entity, nowMs });
+  const proof = permissions.prove({ ...question, nowMs });
   if (proof) return proof;
-  const denial = { actor: principal, permission, entity: entity ?? null, operation: null };
-  throw new RollbackThen(refusalOf(vertical, permission), () =>
-    denials.save(unit.newId('dnl'), denial, nowMs),
-  );
+  const { principal, permission, entity, program } = question;
+  const denial = { actor: principal, permission, entity: entity ?? null, operation: null, program };
+  throw new RollbackThen(refusalOf(vertical, question), () => denials.save(unit.newId('dnl'), denial, nowMs));
 }
 
 /** The scope's `check` and `grantConnection`: for a vertical's own routes, and for connections (spec 4.4). */
@@ -174,15 +175,18 @@ export function makeRoleMethods(parts: PermissionParts): RoleMethods {
       return given.length + taken.length === 0 ? null : apply(change, { given, taken });
     },
     assignments: () => store.assignments(),
-    holdings: ({ principal, records = false }) => {
+    holdings: ({ principal, program, records = false }) => {
       const nowMs = unit.now();
       // One search for each declared permission, whatever the number of shared records.
       const onRecords = Object.keys(records ? vertical.manifest.permissions : {})
+        .filter((permission) => isAllowedByGrant({ program, permission }))
         .filter((permission) => store.hasOnRecord(principal, permission, nowMs))
         .sort();
       return {
         roles: permissions.rolesOf(principal),
-        permissions: permissions.held(principal, nowMs),
+        permissions: permissions
+          .held(principal, nowMs)
+          .filter((permission) => isAllowedByGrant({ program, permission })),
         ...(records ? { recordPermissions: onRecords } : {}),
       };
     },

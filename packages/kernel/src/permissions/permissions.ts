@@ -5,6 +5,7 @@
  */
 import { type EntityRef, PlatformError, type VerticalManifest } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { isAllowedByGrant, type ProgramQuestion, refusalOfGrant } from '../lib/programs.ts';
 import type { Proof, Vertical } from '../vertical/vertical.ts';
 import { makeParents, PARENTS_MAX, type Parents } from './parents.ts';
 import { type GrantRecord, makePermissionStore, proofOf } from './store.ts';
@@ -12,9 +13,8 @@ import { type GrantRecord, makePermissionStore, proofOf } from './store.ts';
 /** The number of principals whose roles memory holds before it is emptied. */
 const PRINCIPALS_MAX = 2_000;
 
-export interface Question {
+export interface Question extends ProgramQuestion {
   readonly principal: string;
-  readonly permission: string;
   readonly entity?: EntityRef | undefined;
   readonly nowMs: number;
 }
@@ -130,7 +130,7 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
   };
 
   return {
-    prove,
+    prove: (question) => (isAllowedByGrant(question) ? prove(question) : null),
     proofs: (question) => {
       const byRole = rolesOf(question.principal)
         .filter((role) => allRoles().get(role)?.has(question.permission))
@@ -139,11 +139,15 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
       return [...byRole, ...(service ? [service] : []), ...[...grantsFor(question)].map(proofOf)];
     },
     heldUntilMs: (question) => {
+      if (!isAllowedByGrant(question)) return null;
       if (standing(question)) return Number.POSITIVE_INFINITY;
       const grants = [...grantsFor(question)];
       return grants.length === 0 ? null : Math.max(...grants.map(endOf));
     },
-    reach: (question) => (prove(question) ? 'all' : granted(question)),
+    reach: (question) => {
+      if (!isAllowedByGrant(question)) return [];
+      return prove(question) ? 'all' : granted(question);
+    },
     rolesOf,
     permissionsOfRole: (role) => allRoles().get(role),
     held: (principal, nowMs) => {
@@ -166,8 +170,14 @@ export function endOf({ expiresAtMs }: { readonly expiresAtMs: number | null }):
   return expiresAtMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** Returns the refusal of a permission: the sentence in the vertical's words, the permission as the narrower reason. */
-export function refusalOf({ manifest }: Vertical, permission: string): PlatformError {
+/**
+ * Returns the refusal of a permission: the sentence in the vertical's words, the permission as the narrower reason. Where
+ * the grant of a program withholds it, it says so, and names the program.
+ */
+export function refusalOf(vertical: Vertical, question: ProgramQuestion): PlatformError {
+  const { program, permission } = question;
+  if (program && !isAllowedByGrant(question)) return refusalOfGrant(vertical, { ...question, program });
+  const { manifest } = vertical;
   const words = manifest.permissions[permission] ?? permission;
   return new PlatformError(
     'permission_denied',

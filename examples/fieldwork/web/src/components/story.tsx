@@ -85,7 +85,8 @@ function Entry({
       </span>
       <div>
         <p>
-          <strong>{who}</strong> {text}
+          <strong>{who}</strong>
+          {entry.program && <>, through {entry.program.name},</>} {text}
         </p>
         <time dateTime={entry.at}>{formatMoment(entry.at)}</time>
         {tellEffect && entry.effects.length > 0 && (

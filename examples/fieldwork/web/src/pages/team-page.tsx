@@ -359,7 +359,10 @@ function Refusals() {
               {items.map((denial) => (
                 <li key={denial.id}>
                   <div className="row-main">
-                    <strong>{denial.actor.name ?? 'A former teammate'}</strong>
+                    <strong>
+                      {denial.actor.name ?? 'A former teammate'}
+                      {denial.program && `, through ${denial.program.name},`}
+                    </strong>
                     <small>wanted to: {denial.wanted.toLowerCase()}</small>
                   </div>
                   <time dateTime={denial.at}>{formatMoment(denial.at)}</time>

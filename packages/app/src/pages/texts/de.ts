@@ -221,6 +221,7 @@ export const de: Texts = {
     none: 'Auf dieser Seite ist nichts davon. Ältere Einträge können auf der nächsten stehen.',
     noneYet: 'Hier ist noch nichts verzeichnet.',
     by: 'Durch',
+    through: 'über',
     person: 'Person',
     further: 'Was in der Stunde danach folgte, wurde nicht verzeichnet.',
     wanted: 'Abgelehnt: ',

@@ -167,6 +167,7 @@ export const en: Texts = {
     none: 'Nothing of this kind is on this page. Older entries may be on the next one.',
     noneYet: 'Nothing is recorded here yet.',
     by: 'By',
+    through: 'through',
     person: 'Person',
     further: 'What followed within the hour was not recorded.',
     wanted: 'Was refused: ',

@@ -134,6 +134,8 @@ export interface Texts {
     readonly none: string;
     readonly noneYet: string;
     readonly by: string;
+    /** Between a person and the program that acted for them: "Ada, through Claude Desktop". */
+    readonly through: string;
     readonly person: string;
     readonly further: string;
     readonly wanted: string;
