@@ -1,6 +1,6 @@
 /** The caller of a request to a deployed application. */
-import type { ProgramGrant, VerifiedSubject } from '@freehold/auth';
-import type { Failure, PrincipalId } from '@freehold/contracts';
+import type { VerifiedSubject } from '@freehold/auth';
+import type { Failure, PrincipalId, ProgramGrant } from '@freehold/contracts';
 import type { SignIn } from './env.ts';
 
 /**
