@@ -125,6 +125,15 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/tokens/lineage.test.ts`, 'ends the successor that staff made in its place'),
   },
   {
+    id: 'dir-made-token-outlives',
+    requirement: 'C-29',
+    claim: 'A service token that a revoked one made goes on working.',
+    file: `${src}/tokens/lineage.ts`,
+    find: 'UNION ALL SELECT id FROM tokens WHERE created_by = ?1`;',
+    replace: "UNION ALL SELECT id FROM tokens WHERE created_by = ?1 AND kind = 'push'`;",
+    killer: inNode(`${src}/tokens/lineage.test.ts`, 'ends the service tokens that it made'),
+  },
+  {
     id: 'dir-name-below-another',
     requirement: 'C-17',
     claim: 'A tenant binds a name below that of another tenant.',

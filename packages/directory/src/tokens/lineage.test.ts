@@ -119,6 +119,30 @@ describe('revoking a service token', () => {
   });
 });
 
+describe('revoking a service token that made others', () => {
+  test('ends the service tokens that it made, with what these made; one that staff put in its place stays', async () => {
+    const platform = await openPlatform();
+    const { id: tenant } = await platform.tenant('acme');
+    const eve = await member(platform, 'eve', 'admin');
+    const make = (as: Actor) => platform.value<Made>('service-tokens.create', { body: { name: 'x' }, as });
+    const replace = ({ token }: Made, as: Actor) =>
+      platform.value<Made>('service-tokens.rotate', { params: { token: token.id }, body: {}, as });
+    const stolen = await make(STAFF);
+    const made = await make(await shown(platform, stolen));
+    const ofMade = await create(platform, tenant, await shown(platform, made));
+    const ofItself = await replace(stolen, await shown(platform, stolen));
+    const byStaff = await replace(stolen, eve.as);
+    const other = await make(STAFF);
+    await platform.call('service-tokens.revoke', { params: { token: stolen.token.id } });
+    const all = [stolen, made, ofMade, ofItself, byStaff, other];
+    expect(await working(platform, ...all)).toEqual([false, false, false, false, true, true]);
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      action: 'service-tokens.revoke',
+      after: { ended: [made, ofMade, ofItself].map(({ token }) => token.id).sort() },
+    });
+  });
+});
+
 describe('removing a person', () => {
   test('lists and ends the push tokens that they made, by themselves or by a service token of theirs', async () => {
     const platform = await openPlatform({ backups: makeMemoryBackups() });
@@ -193,7 +217,7 @@ test('lineages of earlier rotations are taken over from the log', async () => {
   await platform.tamper((database) => {
     database.exec(`DROP INDEX tokens_replaces; DROP INDEX tokens_made; ALTER TABLE tokens DROP COLUMN replaces;
       ALTER TABLE tokens DROP COLUMN rights; ALTER TABLE tokens DROP COLUMN verticals; ALTER TABLE tokens DROP COLUMN scopes;
-      DELETE FROM _spine_migrations WHERE "set" = 'tokens' AND version = 2`);
+      DELETE FROM _spine_migrations WHERE "set" = 'tokens' AND version >= 2`);
   });
   const { items } = await platform.value<{ items: PushTokenRecord[] }>('push-tokens.list');
   const of = (made: Made) => items.find(({ id }) => id === made.token.id);

@@ -1,12 +1,13 @@
 /**
- * Lineages of push tokens. A token descends from the one that it replaced, and from the one that made it, a service token
- * too: the holder of either may hold the successor's secret. So ending a token ends all of its descendants.
+ * Lineages of tokens. A push token descends from the one that it replaced, and every token from the one that made it: the
+ * holder of either may hold the successor's secret. So ending a token ends all of its descendants. A service token that a
+ * member of the staff put in the place of another one descends from none: its secret was shown to that member alone.
  */
 import type { SqlDatabase } from '@freehold/store';
 
-/** The push tokens that replaced a token, and those that it made. */
+/** The push tokens that replaced a token, and all tokens that it made. */
 export const DESCENDANTS = `SELECT id FROM tokens WHERE replaces = ?1
-  UNION SELECT id FROM tokens WHERE created_by = ?1 AND kind = 'push'`;
+  UNION ALL SELECT id FROM tokens WHERE created_by = ?1`;
 
 /** The push tokens that a member made, and those that service tokens of theirs made. */
 export const MADE_BY = `SELECT id FROM tokens WHERE created_by = ?1 AND kind = 'push'

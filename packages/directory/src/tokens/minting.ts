@@ -126,7 +126,7 @@ export function rotateToken<T>(
 }
 
 /**
- * Revokes a token and all push tokens that descend from it. Returns the row to log, which names the descendants that
+ * Revokes a token and all tokens that descend from it. Returns the row to log, which names the descendants that
  * ended; null when nothing is left to end.
  */
 export function revokeToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {

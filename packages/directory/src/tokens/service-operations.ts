@@ -138,7 +138,7 @@ export const serviceTokensRevoke = adminOperation({
   name: 'service-tokens.revoke',
   summary: 'Revoke a service token',
   description:
-    'It stops working at once, also when it is the token of this call. The push tokens that it made end with it, and those that came of them. Revoking it again ends what is left of these; then it changes nothing.',
+    'It stops working at once, also when it is the token of this call. The tokens that it made end with it, service tokens too, and those that came of them; one that a member of the staff put in its place does not. Revoking it again ends what is left of these; then it changes nothing.',
   tag,
   method: 'DELETE',
   path: '/service-tokens/:token',

@@ -33,7 +33,7 @@ export interface ServiceTokens {
   ensureServiceToken(request: ServiceTokenRequest): Promise<ServiceToken>;
   /** The number of push tokens from before kinds that work now: the start warns about them. */
   legacyPushTokens(): Promise<number>;
-  /** Revokes a service token. It stops working at once, with the push tokens that it made and those that came of them. */
+  /** Revokes a service token. It stops working at once, with the tokens that it made and those that came of them. */
   revokeServiceToken(id: string): Promise<void>;
 }
 
