@@ -1,7 +1,7 @@
 /**
- * A platform over a place, which carries out one stage and dies at a step of it, or judges what another one left:
- * `deployment-child.ts PLACE run STAGE POINT VICTIMS` or `child.ts PLACE judge STAGE`; `prepare` makes what a stage needs. The directory, the runtime and the processes
- * of the vertical are the real ones.
+ * A platform over a place, which carries out one stage and dies at a step of it, or judges what another one left. The
+ * directory, the runtime and the processes of the vertical are the real ones. `deployment-child.ts PLACE run STAGE POINT
+ * VICTIMS`, or `PLACE judge STAGE`; `PLACE prepare STAGE` makes what a stage needs.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeSync } from 'node:fs';
