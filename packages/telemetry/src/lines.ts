@@ -16,6 +16,9 @@ export interface ServedLine {
   readonly durationMs: number;
   /** W3C trace id, 32 hexadecimal digits. */
   readonly traceId: string | null;
+  /** The platform's own span, and that of the sender, 16 hexadecimal digits each; null where they are not known. */
+  readonly spanId: string | null;
+  readonly parentSpanId: string | null;
 }
 
 /** One line that the code of a vertical wrote, or an exception that it did not catch. */

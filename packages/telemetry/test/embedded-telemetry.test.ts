@@ -57,6 +57,8 @@ const line = (fields: Partial<ServedLine> = {}): ServedLine => ({
   status: 200,
   durationMs: 4,
   traceId: null,
+  spanId: null,
+  parentSpanId: null,
   ...fields,
 });
 

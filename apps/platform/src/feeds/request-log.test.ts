@@ -19,7 +19,9 @@ test('a line is one JSON object, without the name of the actor', () => {
     status: 200,
     durationMs: 5,
     atMs: 0,
-    traceId: null,
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    spanId: '00f067aa0ba902b7',
+    parentSpanId: null,
   });
   log.onRequest({
     requestId: 'req_1',

@@ -50,13 +50,15 @@ export function openTelemetryFeed(options: TelemetryFeedOptions): TelemetryFeed 
 }
 
 function lineOf(
-  { vertical, version, tenant, scope, place, status, durationMs, atMs, traceId }: ServedRequest,
+  { surface: _surface, method: _method, place, ...served }: ServedRequest,
   { servingVersion }: TelemetryFeedOptions,
 ): ServedLine {
+  const { vertical, version } = served;
   return {
     // A scope that is bound to a version of its own runs the script of that version.
     script: servingVersion(vertical) === version ? vertical : `${vertical}--${version}`,
-    ...{ vertical, version, tenant, scope, operation: place, status, durationMs, atMs, traceId },
+    operation: place,
+    ...served,
   };
 }
 

@@ -218,8 +218,10 @@ test('spec C-17: the document that proves a host name is answered before the nam
 
 test('a request to an application is reported once, with its node and outcome, and the code inside knows the node', async () => {
   let inside: unknown;
+  let passed = '';
   const { ask, served } = open(() => [route('acme.localhost')], {
-    fetch: async () => {
+    fetch: async ({ headers }) => {
+      passed = headers.get('traceparent') ?? '';
       await Promise.resolve();
       inside = servedNode();
       return new Response('made', { status: 201 });
@@ -238,6 +240,8 @@ test('a request to an application is reported once, with its node and outcome, a
     durationMs: 5,
     atMs: expect.any(Number),
     traceId: trace,
+    parentSpanId: '00f067aa0ba902b7',
+    spanId: passed.split('-')[2],
   };
   expect(served).toEqual([{ ...node, ...said }]);
   expect(inside).toEqual(node);

@@ -8,6 +8,7 @@ import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts'
 import { problemPage, refusal } from '@freehold/contracts/http';
 import { CHALLENGE_PATH, type HostDestination } from '@freehold/directory';
 import type { RequestGate } from './activity.ts';
+import { enterTrace, type TraceContext } from './trace-context.ts';
 
 /** Facts about a request's sender that are not in the request. */
 export interface Client {
@@ -36,7 +37,7 @@ export interface NodeEnv extends Client {
 }
 
 /** One answered request to an application. It holds nothing that the sender wrote, but the method. */
-export interface ServedRequest extends ServedNode {
+export interface ServedRequest extends ServedNode, TraceContext {
   readonly method: string;
   /** The method and the words of the path, without its values: `GET/api/orders/id`. */
   readonly place: string;
@@ -44,8 +45,6 @@ export interface ServedRequest extends ServedNode {
   readonly durationMs: number;
   /** When it was answered, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** The trace that the sender named (W3C Trace Context); null for none. */
-  readonly traceId: string | null;
 }
 
 type Fetch = (request: Request, client: Client) => Response | Promise<Response>;
@@ -154,6 +153,7 @@ export function makeRouter(options: RouterOptions): Router {
     const gate = isBelow(application.publicPaths, url.pathname) ? null : options.gate;
     gate?.admit(served, { method: request.method, path: url.pathname }, clientAddress);
     const startedAtMs = options.now();
+    const trace = enterTrace(request.headers);
     // An error that the application throws becomes a 500 further out.
     let status = 500;
     try {
@@ -165,9 +165,9 @@ export function makeRouter(options: RouterOptions): Router {
     } finally {
       const atMs = options.now();
       const durationMs = Math.max(0, atMs - startedAtMs);
-      const { method, headers } = request;
+      const { method } = request;
       const place = placeOf(method, url.pathname);
-      options.onServed({ ...served, method, place, status, durationMs, atMs, traceId: traceIdOf(headers) });
+      options.onServed({ ...served, method, place, status, durationMs, atMs, ...trace });
     }
   };
 
@@ -253,15 +253,6 @@ function decodedPath(url: URL): string {
 export function placeOf(verb: string, path: string): string {
   const words = path.slice(1).split('/', 5);
   return [verb, ...words.map((word) => (/^[a-z][a-z-]{0,23}$/.test(word) ? word : 'id'))].join('/');
-}
-
-/** W3C Trace Context, section 3.2. A header of another form is no trace. */
-function traceIdOf(headers: Headers): string | null {
-  const [, traceId = null] =
-    /^[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(
-      headers.get('traceparent') ?? '',
-    ) ?? [];
-  return traceId;
 }
 
 function unknownHost(): PlatformError {
