@@ -1,6 +1,6 @@
 /** The child's side of a process pool: answers one request after the other until its parent is gone. */
 import { Fault } from '../lib/fault.ts';
-import type { Reply, Request } from './process-pool.ts';
+import { READY, type Reply, type Request } from './process-pool.ts';
 
 /** The tasks of a process, by name. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
@@ -9,6 +9,7 @@ export function answerRequests(tasks: Tasks): void {
   process.on('message', (request: Request) => {
     void answer(tasks, request).then((reply) => process.send?.(reply, undefined, undefined, leaveOnError));
   });
+  process.send?.(READY, undefined, undefined, leaveOnError);
   process.on('disconnect', () => process.exit());
   // A terminal and a service manager signal the whole group. The parent ends the running tasks, and then exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

@@ -51,6 +51,11 @@ test('a request that does not end is killed at its limit, alone, and another pro
   expect(await waiting).not.toBe(before);
 });
 
+test('the time in which a process starts is none of its request: a busy machine refuses no small statement', async () => {
+  const cold = open({ script: new URL('../../test/slow-child.ts', import.meta.url) });
+  expect(await cold.run(ask('echo', 2), 1_000)).toBe(2);
+});
+
 test('a process that ends by itself fails its request, and the next has another', async () => {
   const pool = open({ processesMax: 1 });
   const leaving = expect(pool.run(ask('leave'))).rejects.toBeInstanceOf(ProcessEnded);

@@ -14,6 +14,9 @@ export interface Request {
   readonly input: unknown;
 }
 
+/** The first message of a process: it answers from now on. */
+export const READY = 'ready';
+
 export type Reply =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly fault: FaultReason; readonly message: string }
@@ -44,13 +47,17 @@ export class ProcessEnded extends Error {
 export interface ProcessPool {
   /**
    * Sends a request to a process of its own.
-   * @param timeMs kills the process after so many milliseconds of work; without it, never.
+   * @param timeMs kills the process after so many milliseconds of work, which begins when the process is ready; without it,
+   * never.
    * @throws TimeLimitReached, ProcessEnded, or the error of the task.
    */
   run<T>(request: Request, timeMs?: number): Promise<T>;
   /** Kills every process; rejects their requests. */
   close(): void;
 }
+
+/** The longest time in which a process starts. */
+const START_MS = 30_000;
 
 interface Job {
   readonly request: Request;
@@ -61,6 +68,8 @@ interface Job {
 
 interface Worker {
   readonly child: ChildProcess;
+  /** False while it starts, which takes long on a machine that is busy. */
+  isReady: boolean;
   job: Job | null;
   timer: NodeJS.Timeout | undefined;
   /** The reason for which it was killed. Its job gets it once the process is gone and holds nothing any more. */
@@ -74,9 +83,13 @@ export function makeProcessPool(options: ProcessPoolOptions): ProcessPool {
 
   const startWorker = (): Worker => {
     const child = startProcess(options);
-    const worker: Worker = { child, job: null, timer: undefined, doom: null };
+    const worker: Worker = { child, isReady: false, job: null, timer: undefined, doom: null };
     workers.add(worker);
-    child.on('message', (reply: Reply) => finish(worker, (job) => settle(job, reply)));
+    child.on('message', (reply: Reply | typeof READY) => {
+      if (reply !== READY) return finish(worker, (job) => settle(job, reply));
+      worker.isReady = true;
+      watch(worker);
+    });
     child.on('error', (error) => lose(worker, error));
     child.on('exit', () =>
       lose(worker, worker.doom ?? new ProcessEnded('the process ended before it answered')),
@@ -106,11 +119,21 @@ export function makeProcessPool(options: ProcessPoolOptions): ProcessPool {
     worker.job = job;
     worker.child.ref();
     worker.child.channel?.ref();
-    if (job.timeMs !== undefined)
-      worker.timer = setTimeout(() => kill(worker, new TimeLimitReached('the time is up')), job.timeMs);
+    watch(worker);
     worker.child.send(job.request, (error) => {
       if (error) kill(worker, error);
     });
+  };
+
+  /** Limits the time of the job, the time in which the process starts apart. */
+  const watch = (worker: Worker): void => {
+    const { job, isReady } = worker;
+    clearTimeout(worker.timer);
+    if (job?.timeMs === undefined) return;
+    const [limitMs, text] = isReady
+      ? [job.timeMs, 'the time is up']
+      : [START_MS, 'the process did not start'];
+    worker.timer = setTimeout(() => kill(worker, new TimeLimitReached(text)), limitMs);
   };
 
   const kill = (worker: Worker, error: Error): void => {
