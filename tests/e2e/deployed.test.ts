@@ -1,6 +1,6 @@
 /**
  * A vertical that the platform does not contain, from its builder's folder: deployed with a push token, served, moved to a
- * version with a migration, killed with everything, measured, and kept where a step back is not possible.
+ * version with a migration, killed with everything, measured, kept where a step back is not possible, and used in a browser.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { barriers, continueAs, DESKTOP, launchBrowser, see, violations, visit } from '../support/browser.ts';
 import { Caller, throughCaller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -179,3 +180,46 @@ test('its requests are measured, and its outgoing calls are watched', async () =
     'rental--0.2.0',
   ]);
 });
+
+test('its page is used in a browser: a booking, a refusal, a return with damage', async () => {
+  const browser = await launchBrowser();
+  try {
+    const { page, faults } = await visit(browser, DESKTOP);
+    const shown = async () => [...(await barriers(page)), ...(await violations(page))];
+    const book = async (firstDay: string, lastDay: string) => {
+      await page.getByLabel('Name', { exact: true }).fill('Grace');
+      await page.getByLabel('First day').fill(firstDay);
+      await page.getByLabel('Last day').fill(lastDay);
+      await page.getByRole('button', { name: 'Book' }).click();
+    };
+    // Without a session the page leads to the sign-in, and back.
+    await page.goto(at('/'));
+    await continueAs(page, 'Ada Lovelace');
+    await see(page, 'No bookings yet.');
+    expect(await shown()).toEqual([]);
+
+    await book('2030-03-10', '2030-03-12');
+    await see(page, /Drill for Grace, 2030-03-10 to 2030-03-12: booked/);
+    await book('2030-03-12', '2030-03-14');
+    await page.getByRole('alert').filter({ hasText: /./ }).waitFor();
+    await page.getByRole('button', { name: 'Hand out Drill' }).click();
+    await page.getByLabel('Damage, if any').fill('The chuck is bent');
+    await page.getByLabel(/^Kept of/).fill('12.50');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 320, height: 800 });
+    expect(await shown()).toEqual([]);
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await see(page, /: returned/);
+    // The damaged thing goes to repair by a subscription, after the answer.
+    await expect
+      .poll(async () => (await ada.ask(at('/api/items'))).json())
+      .toMatchObject({ items: [{ state: 'in_repair' }] });
+    await page.reload();
+    await page.getByRole('button', { name: 'Drill is repaired' }).click();
+    await page.getByRole('button', { name: 'Book' }).waitFor();
+    expect(await shown()).toEqual([]);
+    expect(faults).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 60_000);

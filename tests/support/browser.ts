@@ -1,6 +1,7 @@
 /** A real Chromium and its users, each with cookies and a screen of their own. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { requireChromium } from '../../tools/chromium.ts';
 
@@ -116,4 +117,18 @@ export async function barriers(page: Page): Promise<string[]> {
   })()`);
   const wider = await overflow(page);
   return wider > 0 ? [...found, `the page is ${wider} pixels wider than its screen`] : found;
+}
+
+/** The rules of WCAG 2.2 on the levels A and AA that a program can judge. */
+const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/** Returns what axe finds wrong, as a rule and the element that breaks it: none is right. */
+export async function violations(page: Page): Promise<string[]> {
+  const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
+  // Evaluated from outside: the page's policy allows no script but its own.
+  return page.evaluate<string[]>(`(async () => {
+    ${source};
+    const { violations } = await axe.run(document, { runOnly: ${JSON.stringify(AXE_TAGS)} });
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120)));
+  })()`);
 }
