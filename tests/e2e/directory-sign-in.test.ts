@@ -4,7 +4,16 @@
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { barriers, DESKTOP, launchBrowser, PHONE, see, type Visitor, visit } from '../support/browser.ts';
+import {
+  barriers,
+  DESKTOP,
+  launchBrowser,
+  PHONE,
+  see,
+  type Visitor,
+  violations,
+  visit,
+} from '../support/browser.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 import { stopAfterFailure } from '../support/steps.ts';
 import { totpCode } from '../support/totp.ts';
@@ -51,6 +60,7 @@ async function askForAccount(page: Page, email: string, name: string): Promise<v
 async function openMail(page: Page, subject: string | RegExp): Promise<void> {
   await page.goto(`${place.url('localhost')}/outbox`);
   expect(await barriers(page)).toEqual([]);
+  expect(await violations(page)).toEqual([]);
   await page.getByRole('link', { name: subject }).first().click();
   await page.getByRole('heading', { level: 1, name: subject }).waitFor();
 }
@@ -137,6 +147,7 @@ test('signing out, and in again with the password; a wrong one is refused', asyn
   await typePassword(page, 'ada@example.org', 'not the password at all');
   await see(page, 'This e-mail address and password do not go together.');
   expect(await barriers(page)).toEqual([]);
+  expect(await violations(page)).toEqual([]);
   await typePassword(page, 'ada@example.org', PASSWORD);
   await see(page, 'Open your first order');
 });

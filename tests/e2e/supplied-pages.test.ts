@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSmallApp, type Reader, type SmallApp } from '../../packages/app/test/small-app.ts';
-import { barriers, launchBrowser, see } from '../support/browser.ts';
+import { barriers, launchBrowser, see, violations } from '../support/browser.ts';
 
 let server: Server;
 let fixture: SmallApp;
@@ -124,6 +124,11 @@ test.each([
   await fixture.join(owner, `kim${width}`, { role: 'manager', name: 'Kim Longname-Featherstonehaugh' });
   const visitor = await browse(null, { width, dark });
   const member = await browse('ada', { width, dark });
+  // axe needs a script, which the pages are read without.
+  const judge = await browser.newPage({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+  });
   const pages: [Page, string][] = [
     [visitor.page, '/'],
     [visitor.page, '/?invite=none'],
@@ -134,6 +139,8 @@ test.each([
   for (const [page, path] of pages) {
     await page.goto(`${origin}${path}`);
     expect([path, await barriers(page), await faintTexts(page)]).toEqual([path, [], []]);
+    await judge.setContent(await page.content());
+    expect([path, await violations(judge)]).toEqual([path, []]);
   }
   // The keyboard reaches the content first.
   await member.page.goto(`${origin}/team`);
@@ -141,5 +148,5 @@ test.each([
   await see(member.page, 'Skip to the content');
   await member.page.keyboard.press('Enter');
   expect(new URL(member.page.url()).hash).toBe('#main');
-  await Promise.all([visitor.context.close(), member.context.close()]);
+  await Promise.all([visitor.context.close(), member.context.close(), judge.close()]);
 });
