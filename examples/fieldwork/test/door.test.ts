@@ -37,7 +37,9 @@ describe('a caller who is signed out', () => {
     }
     const response = await anonymous.request('POST', '/api/orders', {});
     expect(response.status).toBe(401);
-    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(response.headers.get('www-authenticate')).toBe(
+      'Bearer resource_metadata="https://pipes.example/.well-known/oauth-protected-resource"',
+    );
   });
 
   test('is told so calmly by /api/me, with the name of the business and nothing else', async () => {

@@ -201,7 +201,7 @@ describe('D-11 who gets to the tools', () => {
     const response = await send(tokens.visitor(tokens.pipes), 'tools/list');
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe(
-      `Bearer resource_metadata="${tokens.pipes.origin}/.well-known/oauth-protected-resource"`,
+      `Bearer resource_metadata="${tokens.pipes.origin}/.well-known/oauth-protected-resource/api/mcp"`,
     );
   });
 });

@@ -1,6 +1,8 @@
 /** Facts that hold for every way to sign in, and the differences between the ways. */
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { acceptInvite, openFixture } from './fixture.ts';
+import { acceptInvite, openFixture, type Visitor } from './fixture.ts';
+
 import { type Mode, openMode, postForm, type SignInMode } from './sign-in-modes.ts';
 
 const MODES = ['hosted', 'tokens', 'directory'] as const satisfies readonly Mode[];
@@ -29,9 +31,7 @@ describe.each(MODES)('coming in by %s', (mode) => {
     expect(problem.code).toBe('unauthenticated');
     expect(problem.loginUrl).toBe(mode === 'tokens' ? undefined : '/api/auth/login?returnTo=%2F');
     expect(response.headers.get('www-authenticate')).toBe(
-      mode === 'tokens'
-        ? 'Bearer resource_metadata="https://pipes.example/.well-known/oauth-protected-resource"'
-        : 'Bearer',
+      'Bearer resource_metadata="https://pipes.example/.well-known/oauth-protected-resource"',
     );
   });
 
@@ -92,17 +92,17 @@ describe.each(MODES)('coming in by %s', (mode) => {
       expect(await ada.get('/api/me')).toMatchObject({ status: 'member', signIn: { mode } });
   });
 
-  test('where the API’s tokens are made is said only where it takes any', async () => {
+  test('the place where the API’s tokens are made is named: here, or at the issuer that alone makes them', async () => {
     const { fixture } = opened;
     const anonymous = fixture.visitor(fixture.pipes);
     const response = await anonymous.request('GET', '/.well-known/oauth-protected-resource');
-    if (mode === 'tokens') {
-      expect(await response.json()).toMatchObject({
-        resource: 'https://pipes.example',
-        authorization_servers: ['https://issuer.example'],
-        resource_name: 'Pipes & Sons',
-      });
-    } else expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({
+      resource: 'https://pipes.example',
+      authorization_servers: [mode === 'tokens' ? 'https://issuer.example' : 'https://pipes.example'],
+      resource_name: 'Pipes & Sons',
+    });
+    const server = await anonymous.request('GET', '/.well-known/oauth-authorization-server');
+    expect(server.status).toBe(mode === 'tokens' ? 404 : 200);
   });
 });
 
@@ -125,7 +125,49 @@ describe.each(['hosted', 'directory'] as const)('leaving by %s', (mode) => {
     expect(await ada.get('/api/me')).toMatchObject({ status: 'signed_out' });
     expect(await ada.refused('GET', '/api/orders')).toMatchObject({ status: 401 });
   });
+
+  test('a program that a person let in stays when they sign out here, and ends when they sign out everywhere', async () => {
+    const { fixture, credentialsOf } = opened;
+    const { pipes } = fixture;
+    const ada = fixture.visitorWith(pipes, await credentialsOf(pipes, 'ada'));
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'member' });
+    const token = await letIn(ada, pipes.origin);
+    const program = fixture.visitorWith(pipes, { authorization: `Bearer ${token}` });
+    expect(await program.get('/api/me')).toMatchObject({ status: 'member', program: { name: 'Desktop' } });
+    expect((await program.request('GET', '/api/orders')).status).toBe(200);
+    expect((await ada.request('POST', '/api/sessions/end-all', {})).status).toBe(200);
+    expect((await program.request('GET', '/api/orders')).status).toBe(401);
+  });
 });
+
+/** Lets a program in for reading, and returns its access token. */
+async function letIn(person: Visitor, origin: string): Promise<string> {
+  const post = async (path: string, fields: Record<string, string>) =>
+    person.request('POST', path, new URLSearchParams(fields).toString(), {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin,
+    });
+  const registered = await person.request('POST', '/oauth/register', {
+    client_name: 'Desktop',
+    redirect_uris: ['http://127.0.0.1/callback'],
+    token_endpoint_auth_method: 'none',
+  });
+  const { client_id } = (await registered.json()) as { client_id: string };
+  const verifier = 'v'.repeat(43);
+  const asked = new URLSearchParams({
+    response_type: 'code',
+    client_id,
+    redirect_uri: 'http://127.0.0.1:4711/callback',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const page = await (await person.request('GET', `/oauth/authorize?${asked}`)).text();
+  const ticket = / name="ticket" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  const answered = await post('/oauth/consent', { ticket, access: 'read', answer: 'yes' });
+  const code = new URL(answered.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  const grant = { grant_type: 'authorization_code', client_id, code, code_verifier: verifier };
+  return ((await (await post('/oauth/token', grant)).json()) as { access_token: string }).access_token;
+}
 
 describe('tokens', () => {
   beforeEach(async () => {

@@ -1,6 +1,6 @@
 /** Puts an application together: one web application over the ports that it is given. */
 import { type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
-import type { VerticalManifest } from '@freehold/contracts';
+import type { PrincipalId, VerticalManifest } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
 import {
   mountOperations,
@@ -28,6 +28,7 @@ import { mountPages } from './pages/pages.ts';
 import { problemPages } from './pages/problem-page.ts';
 import { platformSurface } from './platform/platform-hooks.ts';
 import { makeScopePeople } from './platform/scope-people.ts';
+import { mountPrograms } from './programs/program-routes.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
 import {
   finishing,
@@ -104,6 +105,18 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   if (app.authenticatedPrincipal.kind === 'unauthenticated')
     hono.use('/api/*', notWired(app.authenticatedPrincipal.declaredAt));
   mountMe(hono, services);
+  // In front of a deployed application the platform answers for programs, as it does for people.
+  if (!deps.signIn && app.authenticatedPrincipal.kind === 'signed-in')
+    mountPrograms(hono, {
+      ...signInParts,
+      signIn,
+      permissions: manifest.permissions,
+      holdings: async ({ scope }, principal) => {
+        const asked = { principal: principal as PrincipalId, records: true };
+        const { permissions, recordPermissions = [] } = await host.scope(scope).holdings(asked);
+        return [...permissions, ...recordPermissions];
+      },
+    });
   mountSessions(hono, services);
   mountMembers(hono, services);
   mountLogs(hono, services);

@@ -180,7 +180,7 @@ export class WorkerdRuntime {
     const signIn = {
       letsPeopleIn,
       look: requireLook(declared.look),
-      manifest: { slug: manifest.slug, env: manifest.env },
+      manifest: { slug: manifest.slug, env: manifest.env, permissions: manifest.permissions },
     };
     this.#remember(vertical, await bundles.putScript({ ...named, publicPaths, egress, declared: signIn }));
   }

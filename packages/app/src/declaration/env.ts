@@ -163,6 +163,11 @@ export interface SignIn {
   readonly provider: VerifyingAuthProvider;
   /** The settings of the manifest that have a value here: delivered, then bound, then the default. */
   readonly settings: Readonly<Record<string, string>>;
+  /**
+   * The tenant's session secrets, the first of which seals: for the authorization server of the instance. Absent where
+   * access tokens are made elsewhere, and in an application whose callers another process judges.
+   */
+  readonly sessionSecrets?: readonly string[];
   /** Serves `/api/auth/*`. */
   handle(request: Request, client: { readonly clientAddress: string | null }): Promise<Response>;
 }

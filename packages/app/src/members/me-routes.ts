@@ -1,5 +1,4 @@
 /** The caller's own account: `/api/me`, signing in and out, and the link that makes a person the owner. */
-import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
@@ -17,15 +16,6 @@ import { claimBody, type Me } from '../wire/wire.ts';
 
 export function mountMe(app: Hono<AppEnv>, services: Services): void {
   app.all(`${SIGN_IN_BASE}*`, async (c) => answerSignIn(await services.signIn(c), c));
-
-  mountProtectedResource(app, {
-    resource: async (c) => {
-      const { authorizationServers } = (await services.signIn(c)).provider;
-      if (!authorizationServers) return null;
-      const { name } = await scopeOf(services, c).identify({});
-      return { resource: requireNode(c).origin, authorizationServers, resourceName: name };
-    },
-  });
 
   mountRoutes(app, [
     { method: 'GET', path: '/api/me', answer: async (c) => c.json(await describeCaller(services, c)) },

@@ -86,6 +86,7 @@ async function programsSection(x: Exchange): Promise<Html> {
   const issuers = (await services.signIn(c)).provider.authorizationServers ?? [];
   return html`<p>${t.account.programsWhat}</p>
 <p>${t.account.programsByMode[me.signIn.mode]}</p>
+${me.signIn.mode !== 'tokens' && me.status === 'member' && html`<p class="actions"><a class="button plain" href="${PATHS.programs}">${t.programs.title}</a></p>`}
 ${facts([
   [t.account.mcpAddress, html`<code>${mcpAddress(x)}</code>`],
   ...issuers.map((issuer) => [t.account.issuers, html`<code>${issuer}</code>`] as const),

@@ -30,6 +30,12 @@ export const PATHS = {
   endAllSessions: '/account/sessions/end-all',
   erase: '/erase',
   settings: '/settings',
+  programs: '/oauth/programs',
+  endProgram: '/oauth/programs/end',
+  makeToken: '/oauth/programs/tokens',
+  programPolicy: '/oauth/programs/policy',
+  authorize: '/oauth/authorize',
+  consent: '/oauth/consent',
 } as const;
 
 export const SIGN_OUT = '/api/auth/logout?returnTo=%2F';
@@ -50,6 +56,8 @@ export interface PageContent {
   readonly status?: number;
   /** True where the address holds the token of a link. */
   readonly hasToken?: boolean;
+  /** Sources to which the answer of a form may lead on, beside this site. */
+  readonly formTargets?: readonly string[];
 }
 
 /** The surroundings of the content. */
@@ -75,7 +83,7 @@ export async function pageResponse(
 ): Promise<Response> {
   headers.set('content-type', 'text/html; charset=utf-8');
   headers.set('content-language', around.spoken.tag);
-  headers.set('content-security-policy', await policyOf(around.look));
+  headers.set('content-security-policy', await policyOf(around.look, content.formTargets));
   headers.set('cross-origin-opener-policy', 'same-origin');
   headers.set('x-content-type-options', 'nosniff');
   headers.set('referrer-policy', content.hasToken ? REFERRER_POLICY_OF_LINKS : REFERRER_POLICY);
@@ -89,12 +97,12 @@ export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers });
 }
 
-async function policyOf(look: Look): Promise<string> {
+async function policyOf(look: Look, formTargets: readonly string[] = []): Promise<string> {
   return [
     "default-src 'none'",
     `style-src ${await look.styleSource()}`,
     'img-src data:',
-    "form-action 'self'",
+    ["form-action 'self'", ...formTargets].join(' '),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join('; ');

@@ -23,6 +23,8 @@ import type { AppContext, AppEnv, Caller, Instance, Services, Tenants } from '..
 const LOGIN_PATH = '/api/auth/login';
 /** Methods that change nothing (RFC 9110, section 9.2.1). */
 export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** The endpoint for agents. */
+export const MCP_PATH = '/api/mcp';
 /** The number of scopes whose tenant is cached. */
 const KNOWN_MAX = 10_000;
 
@@ -168,23 +170,28 @@ export async function requirePermission(
 
 /**
  * 401, with what there is to do about it: the address of the sign-in, for a page that decides itself whether to go
- * there; or, where access tokens are taken, the challenge that says where they are made (RFC 6750, RFC 9728).
+ * there; and the challenge that says to a program where access tokens are made (RFC 6750, RFC 9728).
  */
 export function signInException(c: AppContext, why = 'Sign in first.'): HTTPException {
   const error = new PlatformError('unauthenticated', why);
   const { headers } = problemDocument(error);
-  const takesTokens = c.get('signIn')?.mode === 'tokens';
-  if (takesTokens) headers.set('www-authenticate', challengeOf(c));
-  const body = { ...toProblem(error), ...(takesTokens ? {} : { loginUrl: `${LOGIN_PATH}?returnTo=%2F` }) };
+  const mode = c.get('signIn')?.mode;
+  if (mode !== undefined) headers.set('www-authenticate', challengeOf(c));
+  const body = {
+    ...toProblem(error),
+    ...(mode === 'tokens' ? {} : { loginUrl: `${LOGIN_PATH}?returnTo=%2F` }),
+  };
   return new HTTPException(401, {
     message: error.message,
     res: new Response(JSON.stringify(body), { status: 401, headers }),
   });
 }
 
+/** The endpoint for agents has metadata of its own: they compare its address with the one that they asked (RFC 9728, 3.3). */
 function challengeOf(c: AppContext): string {
+  const { origin } = requireNode(c);
   return bearerChallenge({
-    resourceMetadata: protectedResourceMetadataUrl(requireNode(c).origin),
+    resourceMetadata: protectedResourceMetadataUrl(c.req.path === MCP_PATH ? origin + MCP_PATH : origin),
     error: bearerErrorOf(c.req.raw.headers),
   });
 }

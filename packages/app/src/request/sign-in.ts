@@ -29,7 +29,7 @@ import type {
   SignIns,
 } from '../declaration/env.ts';
 import { colorOf } from '../declaration/look.ts';
-import { requireNode } from './caller.ts';
+import { MCP_PATH, requireNode } from './caller.ts';
 
 /** Where the holder of an account of the directory changes what it signs in with. */
 const SECURITY_PATH = '/api/auth/security';
@@ -115,8 +115,8 @@ export function makeInstanceSignIns(parts: SignInParts): InstanceSignIns {
     // A choice that was delivered and cannot be used is a fault to be told, not a reason to let people sign up.
     const isChosen = Object.hasOwn(auth.config, IDENTITY_CHOICE_KEY);
     if (!isChosen && auth.settings.AUTH_PROVIDER === 'directory')
-      return directorySignIn(makeDirectoryProvider(await parts.nameOf(node), auth, node), auth.settings);
-    return issuerSignIn(auth.provider(), auth.identity === null ? 'tokens' : 'hosted', auth.settings);
+      return directorySignIn(makeDirectoryProvider(await parts.nameOf(node), auth, node), auth);
+    return issuerSignIn(auth.provider(), auth);
   };
 
   const makeDirectoryProvider = (
@@ -152,7 +152,7 @@ export function makeInstanceSignIns(parts: SignInParts): InstanceSignIns {
     directory: parts.directory(tenant),
     scopeId: scope,
     // Clients that take the address apart and put it together again write it with a slash.
-    resource: [origin, `${origin}/`],
+    resource: [origin, `${origin}/`, origin + MCP_PATH],
     cookieDomain,
   });
 
@@ -212,18 +212,24 @@ export function configException(error: PlatformError): PlatformError | HTTPExcep
 
 function issuerSignIn(
   provider: VerifyingAuthProvider,
-  mode: 'hosted' | 'tokens',
-  settings: InstanceAuth['settings'],
+  { identity, settings, sessionSecrets }: InstanceAuth,
 ): SignIn {
-  return { mode, provider, settings, handle: (request) => provider.handle(request) };
+  const handle: SignIn['handle'] = (request) => provider.handle(request);
+  return identity === null
+    ? { mode: 'tokens', provider, settings, handle }
+    : { mode: 'hosted', provider, settings, sessionSecrets, handle };
 }
 
-function directorySignIn(provider: DirectoryAuthProvider, settings: InstanceAuth['settings']): SignIn {
+function directorySignIn(
+  provider: DirectoryAuthProvider,
+  { settings, sessionSecrets }: InstanceAuth,
+): SignIn {
   return {
     mode: 'directory',
     securityUrl: SECURITY_PATH,
     provider,
     settings,
+    sessionSecrets,
     handle: (request, { clientAddress }) =>
       provider.handle(request, clientAddress === null ? {} : { clientAddress }),
   };

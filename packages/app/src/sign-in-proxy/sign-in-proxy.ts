@@ -1,6 +1,6 @@
 /**
- * The sign-in of a vertical whose code may be hostile, in front of it: it answers what is below `/api/auth/`, judges cookies,
- * passwords and tokens, and tells the application who is calling.
+ * The sign-in of a vertical whose code may be hostile, in front of it: it answers what is below `/api/auth/` and what programs
+ * ask to be let in, judges cookies, passwords and tokens, and tells the application who is calling.
  */
 import { AuthConfigError, type IdentityDirectory, type Mailer } from '@freehold/auth';
 import {
@@ -17,14 +17,18 @@ import { Hono } from 'hono';
 import type { AppLook } from '../declaration/app.ts';
 import type { AppEnv, AppServices, Instance, Node, SignIn } from '../declaration/env.ts';
 import type { HostedCaller } from '../declaration/hosted-caller.ts';
+import { mountPrograms, PROGRAM_BASES } from '../programs/program-routes.ts';
 import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
 import { requireNode, SAFE_METHODS } from '../request/caller.ts';
-import { makeInstanceSignIns, notConfigured, type SignInPlace } from '../request/sign-in.ts';
+import { makeInstanceSignIns, makeSignIns, notConfigured, type SignInPlace } from '../request/sign-in.ts';
+
+/** Everything below these is answered here. */
+const BASES = [SIGN_IN_BASE, ...PROGRAM_BASES];
 
 export interface SignInProxyOptions
   extends Pick<AppServices, 'now' | 'random' | 'fetch' | 'onIncident' | 'auth'> {
   /** The declaration of the version that runs. */
-  readonly manifest: Pick<VerticalManifest, 'slug' | 'env'>;
+  readonly manifest: Pick<VerticalManifest, 'slug' | 'env'> & Partial<Pick<VerticalManifest, 'permissions'>>;
   /** False for an application that lets no person in (A-04): no person is recognised, and it answers all addresses itself. */
   readonly letsPeopleIn: boolean;
   /** The declared look. */
@@ -71,6 +75,11 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
   routes.all(`${SIGN_IN_BASE}*`, async (c) =>
     answerSignIn(await signIns.at({ node: requireNode(c), env: c.env }), c),
   );
+  mountPrograms(routes, {
+    ...parts,
+    signIn: makeSignIns(signIns),
+    permissions: manifest.permissions ?? {},
+  });
   // The application answers it, so that it looks like all its failures.
   routes.onError((error) => {
     throw error;
@@ -89,7 +98,8 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
   return {
     meet: async (request, asked) => {
       try {
-        const isOwn = letsPeopleIn && new URL(request.url).pathname.startsWith(SIGN_IN_BASE);
+        const { pathname } = new URL(request.url);
+        const isOwn = letsPeopleIn && BASES.some((base) => pathname.startsWith(base));
         if (!isOwn) return { caller: await callerOf(request, asked) };
         const { node, clientAddress, bindings } = asked;
         return { answer: await routes.fetch(request, { ...bindings, node, clientAddress }) };

@@ -95,6 +95,7 @@ function defineDirectory(sealing?: Keyring): IdentityDirectoryUnit {
       'findClient',
       'listPrograms',
       'programPolicy',
+      'admitsProgram',
     ],
     open: (unit) => openDirectory(unit, sealing),
   });

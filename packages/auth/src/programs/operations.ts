@@ -204,6 +204,10 @@ export function makeProgramOperations(unit: UnitContext) {
       return null;
     },
 
+    /** Whether the policy of a scope admits a program of this host. A query. */
+    admitsProgram: ({ scopeId, host }: { scopeId: string; host: string }): boolean =>
+      admits(policyOf(unit, scopeId), host),
+
     /** A query. */
     programPolicy: ({ scopeId }: { scopeId: string }): ProgramPolicy => policyOf(unit, scopeId),
 
