@@ -54,7 +54,7 @@ import { openGate } from './start/gate.ts';
 import { type OwnIssuer, openIssuer, watchRoutes } from './start/issuer.ts';
 import { noteInstallation, requireNoArchivedDirectory } from './storage/installation.ts';
 import { lagOfArchive } from './storage/storage.ts';
-import { noteProgram } from './storage/upgrades.ts';
+import { noteProgram, PROGRAM_VERSION } from './storage/upgrades.ts';
 
 export interface Platform {
   /** The platform's own address: `http://localhost:8787`. */
@@ -133,13 +133,15 @@ async function wire(
   const telemetry: TelemetryFeed = openTelemetryFeed({
     dataDirectory: settings.dataDirectory,
     days: settings.telemetryDays,
+    otlp: settings.otlp,
+    programVersion: PROGRAM_VERSION,
     activity,
     servingVersion: (slug) => core.versions.get(slug) ?? deployed.runtime.serving(slug)?.version,
     versionOfBundle: (slug, digest) => deployed.runtime.versionOf(slug, digest),
     now: world.now,
     onIncident: feeds.onIncident,
   });
-  cleanup.add(async () => telemetry.store?.close());
+  cleanup.add(() => telemetry.close());
   const deployed = await openDeployedVerticals({
     settings,
     core,

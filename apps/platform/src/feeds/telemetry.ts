@@ -1,21 +1,35 @@
 /** Feeds the store of measurements: requests that were served, and what deployed verticals say and call. */
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { HostedLine } from '@freehold/runtime-workerd';
 import type { IncidentSink } from '@freehold/store';
-import { EmbeddedTelemetry, type ServedLine } from '@freehold/telemetry';
+import {
+  type EgressCall,
+  EmbeddedTelemetry,
+  type LogLine,
+  OtlpExporter,
+  type OtlpSettings,
+  type ServedLine,
+} from '@freehold/telemetry';
 import type { ScopeActivity } from '../network/activity.ts';
 import type { ServedRequest } from '../network/router.ts';
+import { OperatorNotice } from './feeds.ts';
 
 export interface TelemetryFeed {
   /** Null where nothing is measured. */
   readonly store: EmbeddedTelemetry | null;
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
+  /** Writes and exports what waits. */
+  close(): Promise<void>;
 }
 
 export interface TelemetryFeedOptions {
   readonly dataDirectory: string;
   /** 0: nothing is measured. */
   readonly days: number;
+  /** Null: nothing is exported. */
+  readonly otlp: OtlpSettings | null;
+  readonly programVersion: string;
   /** Where the requests of applications wait. */
   readonly activity: Pick<ScopeActivity, 'measure' | 'takeServed'>;
   /** The version of a vertical that serves. */
@@ -26,27 +40,59 @@ export interface TelemetryFeedOptions {
   readonly onIncident: IncidentSink;
 }
 
+/** A place for lines: the store, the export. */
+interface Sink {
+  log(line: LogLine): void;
+  egress(call: EgressCall): void;
+}
+
+const PULL_MS = 500;
+
 export function openTelemetryFeed(options: TelemetryFeedOptions): TelemetryFeed {
   const { dataDirectory, days, activity, now, onIncident } = options;
-  if (days === 0) return { store: null, onLines: () => undefined };
+  const exporter = openExport(options);
+  if (days === 0 && exporter === null)
+    return { store: null, onLines: () => undefined, close: async () => undefined };
   activity.measure();
-  const folder = join(dataDirectory, 'telemetry');
-  const store = new EmbeddedTelemetry({
-    folder,
-    limits: { days },
-    pull: () => {
-      const { lines, dropped } = activity.takeServed();
-      return { lines: lines.map((each) => lineOf(each, options)), dropped };
-    },
-    now,
-    onIncident,
-  });
+  const pull = () => {
+    const { lines, dropped } = activity.takeServed();
+    const served = lines.map((each) => lineOf(each, options));
+    exporter?.served(served);
+    return { lines: served, dropped };
+  };
+  const limits = { days };
+  const store =
+    days === 0
+      ? null
+      : new EmbeddedTelemetry({ folder: join(dataDirectory, 'telemetry'), limits, pull, now, onIncident });
+  const timer = store === null ? setInterval(pull, PULL_MS).unref() : undefined;
+  const sinks: readonly Sink[] = [store, exporter].filter((sink) => sink !== null);
   return {
     store,
     onLines: (vertical, lines) => {
-      for (const line of lines) take(store, vertical, line, options);
+      for (const line of lines)
+        if (line.kind === 'dropped') reportDropped(vertical, line.lines, onIncident);
+        else for (const sink of sinks) take(sink, vertical, line, options);
+    },
+    close: async () => {
+      clearInterval(timer);
+      if (store === null) pull();
+      else store.close();
+      await exporter?.close();
     },
   };
+}
+
+function openExport({ otlp, programVersion, now, onIncident }: TelemetryFeedOptions): OtlpExporter | null {
+  if (otlp === null) return null;
+  return new OtlpExporter({
+    settings: otlp,
+    version: programVersion,
+    fetch: (url, init) => fetch(url, init),
+    now,
+    sleep: (ms, signal) => setTimeout(ms, undefined, { signal, ref: false }).catch(() => undefined),
+    onIncident,
+  });
 }
 
 function lineOf(
@@ -63,39 +109,31 @@ function lineOf(
 }
 
 function take(
-  store: EmbeddedTelemetry,
+  sink: Sink,
   vertical: string,
-  line: HostedLine,
-  { servingVersion, versionOfBundle, now }: TelemetryFeedOptions,
+  line: Exclude<HostedLine, { kind: 'dropped' }>,
+  { versionOfBundle, now }: TelemetryFeedOptions,
 ): void {
-  const nowhere = { tenant: null, scope: null, stack: null };
-  if (line.kind === 'dropped') {
-    const text = `${line.lines} lines of this vertical were dropped on their way here.`;
-    const version = servingVersion(vertical) ?? 'unknown';
-    store.log({ atMs: now(), vertical, version, ...nowhere, kind: 'console', level: 'warn', text });
-    return;
-  }
   const version = versionOfBundle(vertical, line.digest) ?? 'unknown';
   if (line.kind === 'egress') {
     const { atMs, host, bytesOut, status } = line;
-    store.egress({ atMs, vertical, version, host, bytes: bytesOut, failed: status === null });
+    sink.egress({ atMs, vertical, version, host, bytes: bytesOut, failed: status === null });
     return;
   }
+  const { tenant = null, scope = null } = line;
+  const about = { vertical, version, tenant, scope };
   if (line.kind === 'cut') {
     const text = `${line.lines} more lines of this request were dropped.`;
-    store.log({ atMs: now(), vertical, version, ...nowhere, kind: 'console', level: 'warn', text });
+    sink.log({ ...about, atMs: now(), kind: 'console', level: 'warn', text, stack: null });
     return;
   }
-  const { atMs, tenant = null, scope = null } = line;
-  const about = { atMs, vertical, version, tenant, scope };
-  if (line.kind === 'console')
-    store.log({ ...about, kind: 'console', level: line.level, text: line.text, stack: null });
-  else
-    store.log({
-      ...about,
-      kind: 'exception',
-      level: 'error',
-      text: `${line.name}: ${line.text}`,
-      stack: line.stack,
-    });
+  const { atMs, kind, text } = line;
+  if (kind === 'console') sink.log({ ...about, atMs, kind, level: line.level, text, stack: null });
+  else sink.log({ ...about, atMs, kind, level: 'error', text: `${line.name}: ${text}`, stack: line.stack });
+}
+
+/** Lines that were lost belong to no tenant, so that no list of lines shows them: an issue does. */
+function reportDropped(vertical: string, lines: number, onIncident: IncidentSink): void {
+  const text = `${lines} lines of the vertical ${vertical} were dropped on their way to the measurements: it writes more than the platform takes, or the platform was too busy.`;
+  onIncident(new OperatorNotice(text), { kind: 'telemetry', key: vertical, method: 'lines_dropped' });
 }

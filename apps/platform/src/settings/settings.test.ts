@@ -210,10 +210,12 @@ test('a name that is no setting causes a warning, and names of other programs do
     FREEHOLD_BACKUP: '/b',
     FREEHOLD_URL: 'https://api.example.org',
     FREEHOLD_TOKEN: 'x',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: '/ca.pem',
     OTHER: 'y',
   };
   expect(warningsOf(parseSettings(env))).toEqual([
     'FREEHOLD_BACKUP is no setting of the platform: docs/settings.md lists them.',
+    'OTEL_EXPORTER_OTLP_CERTIFICATE is no setting of the platform: docs/settings.md lists them.',
   ]);
 });
 

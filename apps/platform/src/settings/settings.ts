@@ -6,6 +6,7 @@ import { slug } from '@freehold/contracts';
 import type { BackupPolicy } from '@freehold/directory';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { isConfidentialUrl } from '@freehold/oidc-rp';
+import { OTLP_VARIABLES, type OtlpSettings, OtlpSettingsError, parseOtlpSettings } from '@freehold/telemetry';
 import { z } from 'zod';
 import { isRange, isSoundRange } from './address-list.ts';
 import { type AlertSettings, alertEnvironment, alertSettingsOf } from './alert-settings.ts';
@@ -260,6 +261,8 @@ export interface Settings {
   readonly logsRequests: boolean;
   /** The number of days that measurements are kept; 0 for none. */
   readonly telemetryDays: number;
+  /** The export of measurements; null for none. */
+  readonly otlp: OtlpSettings | null;
   /** The deployed verticals that may call declared hosts alone; `all` for every one. */
   readonly declaredOnly: readonly string[];
   readonly signIn: SignInMode;
@@ -334,6 +337,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     modelMarginBasisPoints: values.FREEHOLD_USAGE_MARGIN,
     logsRequests: values.FREEHOLD_LOG === 'json',
     telemetryDays: values.FREEHOLD_TELEMETRY_DAYS,
+    otlp: otlpOf(given),
     declaredOnly: values.FREEHOLD_EGRESS_DECLARED,
     signIn: values.FREEHOLD_SIGN_IN,
     mail:
@@ -353,12 +357,23 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   };
 }
 
+/** @throws SettingsError for a variable of OpenTelemetry that cannot be used. */
+function otlpOf(given: Readonly<Record<string, string | undefined>>): OtlpSettings | null {
+  try {
+    return parseOtlpSettings(given);
+  } catch (error) {
+    if (error instanceof OtlpSettingsError) throw new SettingsError(error.message);
+    throw error;
+  }
+}
+
 /** Settings about language models: the applications know their names. */
 const MODEL_NAME = /^FREEHOLD_MODEL(?:_|$)/;
 /** Settings of the command line, which often has the same environment. */
 const OF_COMMAND_LINE = new Set(['FREEHOLD_URL', 'FREEHOLD_TOKEN', 'FREEHOLD_PROFILE']);
 
 function isStray(name: string): boolean {
+  if (name.startsWith('OTEL_EXPORTER_OTLP_')) return !OTLP_VARIABLES.includes(name);
   if (!name.startsWith('FREEHOLD_') || MODEL_NAME.test(name)) return false;
   return !Object.hasOwn(environment.shape, name) && !OF_COMMAND_LINE.has(name);
 }

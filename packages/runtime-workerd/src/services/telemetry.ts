@@ -30,7 +30,13 @@ const hostedLine = z.discriminatedUnion('kind', [
     durationMs: z.number().min(0),
     bytesOut: z.number().min(0),
   }),
-  z.object({ kind: z.literal('cut'), digest: about.digest, lines: z.int().min(0) }),
+  z.object({
+    kind: z.literal('cut'),
+    digest: about.digest,
+    tenant: about.tenant,
+    scope: about.scope,
+    lines: z.int().min(0),
+  }),
   z.object({ kind: z.literal('dropped'), lines: z.int().min(0) }),
 ]);
 
