@@ -15,6 +15,7 @@ import {
   type Operator,
   openOperator,
 } from './applications/operator.ts';
+import { endingPreviews } from './applications/preview-place.ts';
 import {
   bindingsOf,
   type CoLocatedVertical,
@@ -115,7 +116,11 @@ async function wire(
   const limits = loadLimits(settings.limitsFile);
   const addresses = openAddresses(settings);
   const readiness = makeReadiness();
-  const core = await openCore({ settings, report, isUp: readiness.isUp, cleanup });
+  // The directory asks the verticals, and they ask the directory whose scope calls.
+  let registry: Directory['hostAdmin'] | null = null;
+  const base = await openCore({ settings, report, isUp: readiness.isUp, cleanup });
+  const vault = endingPreviews(base.storage.vault, (of) => requireOpen(registry).previews.endOf(of));
+  const core: Core = { ...base, storage: { ...base.storage, vault } };
   const { world, feeds, storage, mail, activity } = core;
   // First of all: a refused start must leave no row in a log, and no head with its witness.
   const archiveWarning = settings.archive && (await checkArchive(storage.engine));
@@ -128,8 +133,6 @@ async function wire(
   const workSignal = new WorkSignal();
   const idleScopes = new IdleScopes({ engine: storage.engine, now: world.now });
   const verticals = await openApplications({ settings, core, addresses, idleScopes, workSignal });
-  // The directory asks the verticals, and they ask the directory whose scope calls.
-  let registry: Directory['hostAdmin'] | null = null;
   const telemetry: TelemetryFeed = openTelemetryFeed({
     dataDirectory: settings.dataDirectory,
     days: settings.telemetryDays,
@@ -169,6 +172,7 @@ async function wire(
   const { hostAdmin } = directory;
   registry = hostAdmin;
   cleanup.add(() => hostAdmin.stopLongWork());
+  deployed.runtime.previews.sweep(new Set(await hostAdmin.previews.ids()));
   await registerVerticals(hostAdmin, verticals);
   const operator = await openOperator({
     hostAdmin,
@@ -423,6 +427,7 @@ function openRouter({
       const { fetch, publicPaths } = vertical;
       return { fetch, publicPaths, bindings: vertical.bindings() };
     },
+    preview: deployed.preview,
     route: hostAdmin.route,
     challenge: hostAdmin.hostnames.answerChallenge,
     originOf,

@@ -15,6 +15,7 @@ export default defineApp({
   erasure: {
     persons: { renter: { permission: 'renter.erase' } },
     onShred: ({ sql }, subject) => eraseRenter(sql, subject),
+    personal: { renters: ['name', 'phone'] },
   },
   look: { color: '#7a3e00' },
   // Built by `npm run build`, and by `npm run web` again on each save.

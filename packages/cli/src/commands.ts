@@ -4,6 +4,7 @@ import { ADMIN_NOUNS } from './admin/nouns.ts';
 import { clientCommand } from './client/command.ts';
 import { completionCommand } from './completion/scripts.ts';
 import { deployProjectCommand } from './deploy/deploy-command.ts';
+import { previewCommand } from './deploy/preview-command.ts';
 import { rollbackCommand } from './deploy/rollback-command.ts';
 import { devCommand } from './dev/dev-command.ts';
 import type { CommandTable } from './lib/command-line.ts';
@@ -20,6 +21,7 @@ export const commands: CommandTable = {
     newCommand,
     devCommand,
     deployProjectCommand,
+    previewCommand,
     rollbackCommand,
     logsCommand,
     clientCommand,

@@ -161,6 +161,7 @@ describe('an example of an admin operation', () => {
     'config.json': '{"currency":"EUR"}',
     'from.json': '{"backup":"bkp_01jd0000000000000000000000"}',
     'manifest.json': JSON.stringify(manifest),
+    'module.json': JSON.stringify({ name: 'main.js', mediaType: 'text/javascript', base64: '' }),
     'dist/manifest.json': JSON.stringify(manifest),
     'dist/main.js': 'export {}',
   };

@@ -28,6 +28,8 @@ const DESTRUCTIVE = [
   'owner-recovery.end',
   'owner-recovery.mint',
   'owner-replacement.mint',
+  'previews.create',
+  'previews.end',
   'push-tokens.revoke',
   'push-tokens.rotate',
   'roles.delete',
@@ -81,6 +83,7 @@ const HARMLESS: Readonly<Record<string, string>> = {
   'connections.verify': 'writes down what the provider says',
   'connection-grants.put': 'lets a connection do more',
   'issues.set-status': 'writes down a verdict, which can be taken back',
+  'previews.open': 'makes a link into a copy; an earlier link ends',
   'push-tokens.create': 'adds a token',
   'service-tokens.create': 'adds a token',
 };

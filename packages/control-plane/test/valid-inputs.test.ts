@@ -47,6 +47,10 @@ const EXCEPTIONS: Readonly<Record<string, Exception>> = {
     says: /modules: must (?:have|not name)/,
     reason: 'A deployment has a file that is sent or one that is known, and none twice.',
   },
+  'previews.create': {
+    says: /modules: must (?:have|not name)/,
+    reason: 'As for a deployment.',
+  },
   'staff.put': {
     says: /tenant: (?:is not for a member of the staff|must be named)/,
     reason: 'Whether there is a tenant follows from the role.',

@@ -65,6 +65,7 @@ import {
   tenantProvisionerGet,
   tenantProvisionerPut,
 } from './platform-grants/operations.ts';
+import { previewsCreate, previewsEnd, previewsList, previewsOpen } from './previews/operations.ts';
 import { scopesReap } from './reap/scopes.ts';
 import { tenantsReap } from './reap/tenants.ts';
 import { rolesDelete, rolesList, rolesPut } from './roles/operations.ts';
@@ -149,6 +150,7 @@ export type {
 } from './declarations/observability.ts';
 export type { OpsFailureRecord, SweepRunRecord } from './declarations/operations-log.ts';
 export type { PlatformGrant, PlatformGrantRecord } from './declarations/platform-grants.ts';
+export type { PreviewLink, PreviewMade, PreviewRecord, PreviewStep } from './declarations/previews.ts';
 export * from './declarations/records.ts';
 export type { ErasureReceipt, HealthCheck, ScopeHealth, ScopeVersionRecord } from './declarations/scopes.ts';
 export {
@@ -264,6 +266,10 @@ export const adminOperations = {
   'secrets.set': secretsSet,
   'secrets.rotate': secretsRotate,
   'secrets.remove': secretsRemove,
+  'previews.create': previewsCreate,
+  'previews.list': previewsList,
+  'previews.open': previewsOpen,
+  'previews.end': previewsEnd,
   'listings.get': listingsGet,
   'listings.put': listingsPut,
   'listings.request-publish': publishRequest,

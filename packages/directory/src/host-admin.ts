@@ -14,6 +14,7 @@ import type { IncidentIntake } from './issues/incident-intake.ts';
 import type { RoutesChange } from './lib/handlers.ts';
 import type { OperationsLog } from './operations-log/recorder.ts';
 import type { PlatformGrants } from './platform-grants/operations.ts';
+import type { PreviewMaintenance } from './previews/make-previews.ts';
 import type { Entitlements, RoleProjection } from './projections.ts';
 import type { ScopeReads } from './scope-data/reads.ts';
 import type { StaffSignIns } from './staff/sign-in.ts';
@@ -72,6 +73,7 @@ export interface DirectoryHostAdmin
   readonly intents: IntentMaintenance;
   /** The clearing of lapsed rows, for the sweep. */
   readonly expiries: ExpiryMaintenance;
+  readonly previews: PreviewMaintenance;
   /** The sign-in of staff: sessions, and the tokens of their programs. */
   readonly staff: StaffSignIns;
 }

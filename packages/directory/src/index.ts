@@ -25,6 +25,7 @@ export type {
 } from './connections/providers.ts';
 export { isLoopbackHost, providerSchema } from './connections/providers.ts';
 export type { UsableCredential } from './connections/token-keeper.ts';
+export type { PreviewRef } from './declarations/previews.ts';
 export * from './host-admin.ts';
 export type { HostAdminOptions } from './host-admin-options.ts';
 export { CHALLENGE_PATH } from './hostnames/challenge.ts';
@@ -51,6 +52,7 @@ export type {
 } from './operations-log/recorder.ts';
 export { connectionUnits } from './operations-log/recorder.ts';
 export type { PlatformGrants } from './platform-grants/operations.ts';
+export type { PreviewMaintenance } from './previews/make-previews.ts';
 export type { Entitlements, EntitlementTotals, RoleProjection } from './projections.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
 export type {
@@ -67,7 +69,12 @@ export type { CollectedUsage } from './usage/collect.ts';
 export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';
 export { declaredMigrations } from './vertical-registry/built-in.ts';
-export type { RuntimeModule, TakenModules, VerticalRuntime } from './vertical-registry/deploy.ts';
+export type {
+  PreviewRuntime,
+  RuntimeModule,
+  TakenModules,
+  VerticalRuntime,
+} from './vertical-registry/deploy.ts';
 export type { EgressObserver, ObservedHost } from './vertical-registry/egress.ts';
 export type { RegistryIntake } from './vertical-registry/make-registry.ts';
 export type { VerticalSecrets } from './vertical-secrets/make-secrets.ts';

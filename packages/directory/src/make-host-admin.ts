@@ -37,6 +37,7 @@ import { makeObservability } from './observability/observability.ts';
 import { makeOperationsLog } from './operations-log/recorder.ts';
 import { ownerSeatEffects, readOwnerSeat } from './owner-seat/operations.ts';
 import { makePlatformGrants } from './platform-grants/operations.ts';
+import { makePreviews } from './previews/make-previews.ts';
 import { makeProjections, PROJECTED } from './projections.ts';
 import { makeReapScopeEffect } from './reap/host-admin-scopes.ts';
 import { makeReapEffect } from './reap/host-admin-tenants.ts';
@@ -105,6 +106,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     imports: makeImportMaintenance(directory, world.backups),
     intents: makeIntentMaintenance(directory, world.newId),
     expiries: makeExpiryMaintenance(directory),
+    previews: parts.previews.maintenance,
     resumeLongWork: () => long.resume(),
     stopLongWork: async () => {
       await Promise.all([long.stop(), parts.behind.idle()]);
@@ -134,14 +136,16 @@ function makeParts(world: World, options: HostAdminOptions) {
     rerouted: world.reroute,
   });
   const { servingVersion } = registry;
+  const previews = makePreviews({ ...world, runtime: options.runtime, runEffect });
+  const { erasePreviews } = previews;
   const long = new LongWork({
     ...world,
     deps: { ...world, servingVersion, runtime: options.runtime },
     effects: {
       'scopes.restore': projections.reprojectAfter(restoreEffect),
-      'scopes.reap': makeReapScopeEffect(disconnect),
+      'scopes.reap': makeReapScopeEffect({ disconnect, erasePreviews }),
       'tenants.reap': makeReapEffect({
-        disconnect,
+        ...{ disconnect, erasePreviews },
         runtime: options.runtime,
         incident: world.incident,
         newId: world.newId,
@@ -156,7 +160,17 @@ function makeParts(world: World, options: HostAdminOptions) {
     onRerouted: world.reroute,
   });
   return {
-    ...{ operationsLog, projections, connections, behind, runEffect, registry, servingVersion, long },
+    ...{
+      operationsLog,
+      projections,
+      connections,
+      behind,
+      runEffect,
+      registry,
+      servingVersion,
+      long,
+      previews,
+    },
     scopes: makeScopeReads(world),
     secrets: makeVerticalSecrets({ ...world, runtime: options.runtime, keyring: options.sealing }),
     issues: makeIncidentIntake(world),
@@ -175,6 +189,7 @@ function performersFor(world: World, parts: Parts, options: HostAdminOptions) {
     ownerSeatEffects,
     connections.effects,
     makeDeployEffects({ ...world, runtime: options.runtime }),
+    parts.previews.effects,
     {
       'scope-backups.delete': deleteBackup,
       'directory-backups.delete': deleteBackup,

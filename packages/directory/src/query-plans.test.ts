@@ -20,6 +20,7 @@ import { ATTEMPTS_OF_TENANT } from './hostnames/verify.ts';
 import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
 import { operationsPage } from './long-work/store.ts';
+import { PREVIEW_ROUTE, PREVIEWS, previewsPage } from './previews/store.ts';
 import { projections } from './projections.ts';
 import { dueStatement, farAheadStatement } from './projector/outbox.ts';
 import { ERASED } from './reap/erasure.ts';
@@ -80,6 +81,13 @@ const FILTERED: [string, Statement][] = [
   ],
   ['the active host names of a scope', { sql: ACTIVE_HOSTNAMES, params: ['scp_1'] }],
   ['a name of another scope in an area', { sql: NEIGHBOUR, params: ['example.pipes.', 'scp_1'] }],
+  ['previews of a vertical', previewsPage({ ...page, vertical: 'app', cursor })],
+  ['previews of a branch', previewsPage({ ...page, vertical: 'app', branch: 'next' })],
+  ['the preview at a host name', { sql: PREVIEW_ROUTE, params: ['a.localhost'] }],
+  ...Object.entries(PREVIEWS).map(([name, sql]): [string, Statement] => [
+    `previews: ${name}`,
+    { sql, params: ['x'] },
+  ]),
   ['scopes to be erased', { sql: SCOPES_TO_ERASE, params: ['tnt_1', '', 50] }],
   ['connections to be erased', { sql: CONNECTIONS_TO_ERASE, params: ['tnt_1', 50] }],
   ['backups to be erased', { sql: BACKUPS_TO_ERASE, params: ['scp_1', 50] }],

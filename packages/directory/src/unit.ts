@@ -41,6 +41,7 @@ import { observabilityFeature } from './observability/observability.ts';
 import { operationsLogFeature } from './operations-log/operations.ts';
 import { ownerSeatFeature } from './owner-seat/operations.ts';
 import { platformGrantsFeature } from './platform-grants/operations.ts';
+import { previewsFeature } from './previews/feature.ts';
 import { projections, projectionsFeature } from './projections.ts';
 import { enqueueReplaced } from './projector/outbox.ts';
 import { reapFeature } from './reap/feature.ts';
@@ -97,6 +98,7 @@ export const features = [
   reapFeature,
   directoryRestoreFeature,
   verticalSecretsFeature,
+  previewsFeature,
 ] as const;
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(features);

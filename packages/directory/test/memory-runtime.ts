@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { PlatformError, toFailure } from '@freehold/contracts';
 import type { RuntimeModule, VerticalRuntime } from '../src/index.ts';
+import { type MemoryPreviews, makeMemoryPreviews } from './memory-previews.ts';
 
 export interface MemoryRuntime extends VerticalRuntime {
+  readonly previews: MemoryPreviews;
   /** Archive script → its files, once all of them were taken. */
   readonly uploaded: ReadonlyMap<string, readonly RuntimeModule[]>;
   /** Serving script → the archive script that it runs. */
@@ -22,6 +24,7 @@ export function makeMemoryRuntime(): MemoryRuntime {
   const moved = new Map<string, string>();
   const resettled: string[] = [];
   const runtime: MemoryRuntime = {
+    previews: makeMemoryPreviews(),
     uploaded,
     serving,
     moved,

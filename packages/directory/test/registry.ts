@@ -3,6 +3,7 @@ import type { VerticalManifest } from '@freehold/contracts';
 import { toTimestamp } from '@freehold/contracts';
 import type { VersionRecord, VersionVerdict } from '../src/admin-operations.ts';
 import type { Actor, EgressObserver, Telemetry, VerticalRuntime } from '../src/index.ts';
+import { makeMemoryPreviews } from './memory-previews.ts';
 import type { Platform } from './platform.ts';
 
 export const DIGEST = 'a'.repeat(64);
@@ -101,6 +102,7 @@ export function makeRuntimeDouble(): RuntimeDouble {
     fault: null,
     move: async () => ({ failure: null }),
     modules: async () => [],
+    previews: makeMemoryPreviews(),
     settingsChanged: async (vertical) => void runtime.asked.push(`settings ${vertical}`),
     upload: async ({ script, modules }) => {
       runtime.asked.push(`upload ${script}: ${modules.map(({ name }) => name).join(', ')}`);

@@ -113,6 +113,11 @@ export interface ScopeUnitOptions {
    * a day. Default seven days, for the embedded engine; on Cloudflare it is thirty.
    */
   readonly rewindMs?: number;
+  /**
+   * Judges a sealed text that does not open with the key of its person. Default `fault`: an unexpected error. `sealed`, for
+   * a copy that was not given the keys of its scope: it reads as sealed in events, and as null in the vertical's tables.
+   */
+  readonly foreignSeals?: 'fault' | 'sealed';
 }
 
 /**
@@ -202,14 +207,14 @@ export type ScopeParts = ReturnType<typeof makeParts>;
 function makeParts(
   vertical: Vertical,
   unit: UnitContext,
-  { onWork }: ScopeUnitOptions,
+  { onWork, foreignSeals }: ScopeUnitOptions,
   listeners: Listeners,
 ) {
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   unit.onRollback(permissions.forget);
   const { methods: presentRights, requireFree } = makePresentRights(unit, permissions);
-  const subjectKeys = makeSubjectKeys(unit);
+  const subjectKeys = makeSubjectKeys(unit, foreignSeals);
   const pruned = makePruned(db);
   const events = makeEventStore(db, subjectKeys);
   const denials = makeDenialStore(db, pruned);

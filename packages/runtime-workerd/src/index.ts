@@ -1,4 +1,6 @@
 /** The runtime of deployed verticals: a workerd process for each. Start with `runtime.ts`. */
+
+export type { PreviewPlace, PreviewRef } from './previews/ports.ts';
 export { type Walls, wallsHere } from './process/command.ts';
 export { PROCESS_LIMITS, type ProcessFault, type ProcessLimits } from './process/vertical-process.ts';
 export {

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { AppLook } from '@freehold/app';
 import { look } from '@freehold/app/hosting';
-import { CALL_HEADER, encodeCall, type HostedCall } from '@freehold/app/worker/capabilities';
+import type { HostedCall } from '@freehold/app/worker/capabilities';
 import {
   canonicalJson,
   MANAGED_SCOPE_HEADER,
@@ -17,8 +17,11 @@ import {
 import type { Engine, IncidentSink } from '@freehold/store';
 import type { Moved, MoveOrder } from './host/orders.ts';
 import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS, MAIN_MODULE, type StoredBundle } from './lib/bundle.ts';
+import { liveSecrets, type PreviewPlace } from './previews/ports.ts';
+import { Previews } from './previews/previews.ts';
 import { BundleChecks } from './process/bundle-checks.ts';
 import { hostModule } from './process/config.ts';
+import { sendCall } from './process/send-call.ts';
 import {
   PROCESS_LIMITS,
   type ProcessFault,
@@ -30,7 +33,7 @@ import { ORDERS } from './services/identity-calls.ts';
 import { OrdersInFlight } from './services/orders-in-flight.ts';
 import type { PlatformPorts } from './services/ports.ts';
 import { openServices } from './services/serve.ts';
-import { SignIns, withoutProofs, withoutSessionCookies } from './services/sign-ins.ts';
+import { SignIns, withoutSessionCookies } from './services/sign-ins.ts';
 import {
   type BundleCalls,
   bundleUnit,
@@ -76,6 +79,8 @@ export interface RuntimeOptions {
   readonly now: () => number;
   readonly onIncident: IncidentSink;
   readonly limits?: Partial<ProcessLimits>;
+  /** Opens the place of a preview in its folder. Default: there are no previews. */
+  readonly openPreviewPlace?: (folder: string) => PreviewPlace;
   /** Receives the end of a process that hung or died. It does not throw. */
   readonly onFault: (fault: ProcessFault) => void;
   /** Receives what a process wrote to its standard error. Default: dropped. */
@@ -91,6 +96,8 @@ interface Declared {
   /** Absent in bundles that were made for an earlier platform. */
   readonly letsPeopleIn?: boolean;
   readonly look?: unknown;
+  /** Absent in bundles from before it could be declared. */
+  readonly personal?: ScriptRow['personal'];
 }
 
 /** A scope, and the script of the version that it is to run. */
@@ -103,6 +110,18 @@ export interface ScopeMove {
 
 /** The instance of a request, as the router knows it. */
 export type HostedNode = NonNullable<HostedCall['node']>;
+
+interface ProcessParts {
+  readonly vertical: string;
+  /** The name of its folder. Default: the vertical's. */
+  readonly name?: string;
+  /** Default: the platform's own. */
+  readonly ports?: PlatformPorts;
+  readonly limits?: Partial<ProcessLimits>;
+  readonly signIns?: SignIns;
+  readonly orders?: OrdersInFlight;
+  readonly bundle: (digest: string) => Promise<StoredBundle | null>;
+}
 
 /** The process that asks bundles what they declare. No slug of a vertical begins so. */
 const CHECKS = '-checks';
@@ -132,11 +151,36 @@ export class WorkerdRuntime {
   #host: Promise<string> | null = null;
   readonly #checks: BundleChecks;
 
+  /** The versions that run beside the live ones. */
+  readonly previews: Previews;
+
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#signIns = new SignIns(options);
     const limits = { idleMs: 5_000, silenceMs: 3 * (options.limits?.silenceMs ?? PROCESS_LIMITS.silenceMs) };
-    this.#checks = new BundleChecks(this.#processOptions(CHECKS, limits, (name) => this.#bundleOf(name)));
+    this.#checks = new BundleChecks(
+      this.#processOptions({ vertical: CHECKS, limits, bundle: (name) => this.#bundleOf(name) }),
+    );
+    const { folder, ports, now, onIncident, onFault, openPreviewPlace: openPlace = noPreviews } = options;
+    this.previews = new Previews({
+      ...{ folder, ports, now, onIncident, openPlace },
+      bundles: (vertical) => this.#bundles(vertical),
+      newProcess: ({ vertical, ...parts }) => {
+        const process: VerticalProcess = new VerticalProcess({
+          ...this.#processOptions({
+            ...{ vertical, ...parts },
+            bundle: (digest) => {
+              process.loaded();
+              return this.#bundle(vertical, digest);
+            },
+          }),
+          onFault: (fault) => onFault({ ...fault, detail: `A preview of it. ${fault.detail}` }),
+          // Its due work waits for its next request.
+          onDown: () => undefined,
+        });
+        return process;
+      },
+    });
   }
 
   /** The SHA-256 of each file that is here of a vertical: it need not be sent again. */
@@ -171,18 +215,20 @@ export class WorkerdRuntime {
       );
     const { script, version, vertical } = upload;
     const named = { script, version, modules };
-    const stored = await bundles.putScript({ ...named, publicPaths: [], egress: [], declared: null });
+    const blank = { publicPaths: [], egress: [], personal: {}, declared: null };
+    const stored = await bundles.putScript({ ...named, ...blank });
     this.#versions.set(`${vertical} ${stored.bundle}`, version);
     const declared = (await this.#checks.declarationOf(`${vertical}:${stored.bundle}`)) as Declared;
     requireSame(upload, declared);
-    const { publicPaths, egress, letsPeopleIn, manifest } = declared;
+    const { publicPaths, egress, personal = {}, letsPeopleIn, manifest } = declared;
     if (letsPeopleIn === undefined) throw outdated();
     const signIn = {
       letsPeopleIn,
       look: requireLook(declared.look),
       manifest: { slug: manifest.slug, env: manifest.env, permissions: manifest.permissions },
     };
-    this.#remember(vertical, await bundles.putScript({ ...named, publicPaths, egress, declared: signIn }));
+    const known = { publicPaths, egress, personal, declared: signIn };
+    this.#remember(vertical, await bundles.putScript({ ...named, ...known }));
   }
 
   #remember(vertical: string, row: ScriptRow): void {
@@ -303,6 +349,7 @@ export class WorkerdRuntime {
   /** Lets the instances that run start again with the present settings, before their next request. One that rests reads them at its start. */
   async settingsChanged(vertical: string): Promise<void> {
     if (this.#processes.get(vertical)?.isUp) await this.#order(vertical, 'POST', '/settings-changed');
+    await this.previews.settingsChanged(vertical);
   }
 
   /** Removes what the runtime itself keeps about a scope, its database included. */
@@ -331,7 +378,8 @@ export class WorkerdRuntime {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    await Promise.all([...this.#processes.values(), this.#checks].map((process) => process.close()));
+    const all = [...this.#processes.values(), this.#checks, this.previews];
+    await Promise.all(all.map((each) => each.close()));
   }
 
   /** One that does not run rings no alarm: it is started for the first that is due, and not while it is put off. */
@@ -350,17 +398,8 @@ export class WorkerdRuntime {
   }
 
   async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
-    const serving = this.#requireServing(vertical);
-    const headers = new Headers(request.headers);
-    // Nothing that a sender wrote may look like a word of the platform.
-    for (const name of [...headers.keys()]) if (name.startsWith('x-freehold-')) headers.delete(name);
-    if (call.caller) withoutProofs(headers, call.caller);
-    headers.set(CALL_HEADER, encodeCall({ ...call, serving: serving.bundle }));
-    const { method, url, signal } = request;
-    // The sign-in may have read it, before it failed.
-    const body = request.bodyUsed ? null : request.body;
-    if (request.bodyUsed) headers.delete('content-length');
-    return this.#process(vertical).fetch(call.scope, { method, url, headers, body, signal });
+    const { bundle } = this.#requireServing(vertical);
+    return sendCall(this.#process(vertical), request, { ...call, serving: bundle });
   }
 
   #requireServing(vertical: string): ScriptRow {
@@ -404,10 +443,15 @@ export class WorkerdRuntime {
   #process(vertical: string): VerticalProcess {
     const known = this.#processes.get(vertical);
     if (known) return known;
+    const { ports } = this.#options;
     const process: VerticalProcess = new VerticalProcess({
-      ...this.#processOptions(vertical, {}, (digest) => {
-        process.loaded();
-        return this.#bundle(vertical, digest);
+      ...this.#processOptions({
+        vertical,
+        ports: { ...ports, secretsOf: async (of) => liveSecrets(await ports.secretsOf(of)) },
+        bundle: (digest) => {
+          process.loaded();
+          return this.#bundle(vertical, digest);
+        },
       }),
       onFault: this.#options.onFault,
       onDown: () => this.#wakeWhenDue(vertical),
@@ -416,16 +460,19 @@ export class WorkerdRuntime {
     return process;
   }
 
-  #processOptions(
-    vertical: string,
-    limits: Partial<ProcessLimits>,
-    bundle: (digest: string) => Promise<StoredBundle | null>,
-  ): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
-    const { folder, ports, now, onIncident, onOutput } = this.#options;
-    const [signIns, orders] = [this.#signIns, this.#orders];
+  #processOptions({
+    vertical,
+    name = vertical,
+    ports = this.#options.ports,
+    limits = {},
+    signIns = this.#signIns,
+    orders = this.#orders,
+    bundle,
+  }: ProcessParts): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
+    const { folder, now, onIncident, onOutput } = this.#options;
     return {
       vertical,
-      folder: join(folder, vertical),
+      folder: join(folder, name),
       host: () => {
         this.#host ??= hostModule();
         return this.#host;
@@ -486,4 +533,8 @@ function requireSame({ manifest, migrations, egress }: Upload, declared: Declare
       errors: different.map(([path]) => ({ path, message: 'differs from the bundle' })),
     },
   );
+}
+
+function noPreviews(): never {
+  throw new PlatformError('unsupported', 'This platform runs no previews.', { reason: 'no_previews' });
 }

@@ -7,11 +7,22 @@ import type { App } from '@freehold/app';
 import { type Mailer, makeIdentityDirectory } from '@freehold/auth';
 import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER } from '@freehold/contracts';
 import { declaredMigrations } from '@freehold/directory';
-import { makeMemoryBlobStore, openMemoryEngine } from '@freehold/engine-node';
+import {
+  makeMemoryBlobStore,
+  makeNodeBlobStore,
+  openMemoryEngine,
+  openNodeEngine,
+} from '@freehold/engine-node';
 import { makeScopeUnit, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { type Engine, makeKeyring } from '@freehold/store';
 import { build } from 'esbuild';
-import { type HostedLine, type ProcessFault, type ProcessLimits, WorkerdRuntime } from '../src/index.ts';
+import {
+  type HostedLine,
+  type PreviewPlace,
+  type ProcessFault,
+  type ProcessLimits,
+  WorkerdRuntime,
+} from '../src/index.ts';
 
 export interface Instance {
   readonly tenant: string;
@@ -83,6 +94,7 @@ export function openPlace({
       now: Date.now,
       onIncident,
       limits,
+      openPreviewPlace: (of) => openPreviewPlace(of, onIncident),
       onFault: (fault) => void faults.push(fault),
       ports: {
         verticalOf: async ({ tenant, scope }) => {
@@ -156,9 +168,12 @@ export function openPlace({
         null,
       ),
     /** Deploys a bundle of `bundles/`, which declares this application. */
-    upload: async (app: App, entry: string): Promise<string> => {
+    upload: async (
+      app: App,
+      entry: string,
+      script = `${app.manifest.slug}--${app.manifest.version}`,
+    ): Promise<string> => {
       const { version, slug } = app.manifest;
-      const script = `${slug}--${version}`;
       const own = makeScopeUnit(app.vertical).migrations.filter(({ guarded }) => guarded);
       const main = {
         name: 'main.js',
@@ -191,6 +206,18 @@ export function openPlace({
     },
   };
   return place;
+}
+
+function openPreviewPlace(dataDirectory: string, onIncident: (error: unknown) => void): PreviewPlace {
+  const engine = openNodeEngine({ dataDirectory, historyMs: 0, openUnitsMax: 8, onIncident });
+  const vaultUnit = makeVaultUnit(makeKeyring(['k'.repeat(43)]));
+  return {
+    engine,
+    identity: makeIdentityDirectory(),
+    vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
+    blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now: Date.now }),
+    close: () => engine.close(),
+  };
 }
 
 const built = new Map<string, Promise<Uint8Array>>();

@@ -24,6 +24,7 @@ import {
   makeConsentProvider,
 } from '../../../packages/directory/test/consent-provider.ts';
 import { makeKeyProvider } from '../../../packages/directory/test/key-provider.ts';
+import { makeMemoryPreviews } from '../../../packages/directory/test/memory-previews.ts';
 import { library, libraryVaultUnit } from '../../../packages/testkit/src/scope-contract/index.ts';
 import { type KillPoints, makeKillPoints } from './kill-points.ts';
 import { PLACE } from './protocol.ts';
@@ -231,6 +232,7 @@ function makeFileRuntime(directory: string): VerticalRuntime {
   return {
     move: async () => ({ failure: null }),
     modules: async () => [],
+    previews: makeMemoryPreviews(),
     settingsChanged: async (vertical) => write(`settings-${vertical}`, vertical),
     upload: async ({ script }) => write(`uploaded-${script}`, script),
     serve: async ({ vertical, version }) => write(`serving-${vertical}-${version}`, version),

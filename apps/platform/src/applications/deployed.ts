@@ -8,6 +8,7 @@ import {
   bundleUnit,
   type EgressPolicy,
   type HostedLine,
+  type PreviewRef,
   type ScriptRow,
   type Walls,
   WorkerdRuntime,
@@ -21,6 +22,7 @@ import type { Storage } from '../storage/storage.ts';
 import { makeDeployedLines } from './deployed-lines.ts';
 import type { Mail } from './mail.ts';
 import { makeModelProviders } from './model-providers.ts';
+import { openPreviewPlace } from './preview-place.ts';
 
 export interface DeployedOptions {
   readonly dataDirectory: string;
@@ -52,6 +54,8 @@ export interface DeployedVerticals {
   readonly warnings: readonly string[];
   /** The application of a vertical, for the router; null for one that was not deployed. */
   application(slug: string): Application | null;
+  /** A version that runs beside the one that serves. */
+  preview(ref: PreviewRef): Application;
 }
 
 /** Opens the runtime. No process runs before one of its verticals is asked for. */
@@ -64,6 +68,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     engine,
     now,
     onIncident,
+    openPreviewPlace: (folder) => openPreviewPlace(folder, { keyring, now, onIncident }),
     onFault: ({ vertical, reason, detail, scopes }) =>
       onIncident(new OperatorNotice(faultText(vertical, detail, scopes)), {
         kind: 'runtime',
@@ -104,6 +109,14 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     // The runtime shows the vertical its secret: it is of no use to the caller.
     bound: (slug) =>
       runtime.serving(slug) && { platformSecret: '', fetch: (request) => runtime.manage(slug, request) },
+    preview: (ref) => ({
+      fetch: (request, { node, clientAddress }) => {
+        if (node === null) throw new TypeError('a request of a visitor has a node');
+        return runtime.previews.fetch(ref, request, { node, clientAddress });
+      },
+      bindings: {},
+      publicPaths: [],
+    }),
     application: (slug) => {
       const serving = runtime.serving(slug);
       return (

@@ -57,6 +57,7 @@ function open({
       entitlements: { deliver: async () => ({ delivered: 0, failed: result('entitlements').failed }) },
       intents: { reconcile: async () => result('intents').done },
       expiries: { clear: async () => result('expiries').done },
+      previews: { endExpired: async () => result('previews').done, ids: async () => [] },
       imports: { clearAbandoned: async () => result('imports').done },
       roles: { sweep: nothing },
       hostnames: { recheck: nothing },
@@ -154,12 +155,21 @@ test('without a policy there is no job that makes backups', () => {
   expect(open({ backupPolicy: null }).jobs.has('backups')).toBe(false);
 });
 
-const WITHOUT_UNITS = ['usage', 'usage-everywhere', 'meters', 'storage', 'intents', 'expiries', 'imports'];
+const WITHOUT_UNITS = [
+  'usage',
+  'usage-everywhere',
+  'meters',
+  'storage',
+  'intents',
+  'expiries',
+  'previews',
+  'imports',
+];
 
 test('spec C-31: a run of a job without units is a row itself', async () => {
   const { run, calls, written } = open({ totals: { done: 3, failed: 0 } });
   for (const name of WITHOUT_UNITS) await run(name);
-  expect(calls).toEqual(['touched', 'all', 'use', 'storage', 'intents', 'expiries', 'imports']);
+  expect(calls).toEqual(['touched', 'all', 'use', 'storage', 'intents', 'expiries', 'previews', 'imports']);
   expect(written).toEqual(
     WITHOUT_UNITS.map((name) => ({ kind: 'schedule', unit: `platform/${name}`, outcome: 'ran' })),
   );

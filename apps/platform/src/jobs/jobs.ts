@@ -25,7 +25,7 @@ const DAY_MS = 24 * HOUR_MS;
 export interface JobsOptions {
   readonly hostAdmin: Pick<
     DirectoryHostAdmin,
-    'entitlements' | 'expiries' | 'hostnames' | 'imports' | 'intents' | 'roles'
+    'entitlements' | 'expiries' | 'hostnames' | 'imports' | 'intents' | 'previews' | 'roles'
   > & {
     readonly connections: Pick<DirectoryHostAdmin['connections'], 'sweep'>;
     readonly backups: Pick<DirectoryHostAdmin['backups'], 'sweep'>;
@@ -54,7 +54,8 @@ export interface AlertJobs {
 export function makeJobs(options: JobsOptions): readonly Job[] {
   const { hostAdmin, archive, blobArchive, outcomes, usage, useMeters, storageMeter } = options;
   const { backupPolicy, tidyUp, alerts, onFailure } = options;
-  const { connections, entitlements, expiries, hostnames, imports, intents, roles, backups } = hostAdmin;
+  const { connections, entitlements, expiries, hostnames, imports, intents, previews, roles, backups } =
+    hostAdmin;
   return [
     {
       name: 'entitlements',
@@ -85,6 +86,12 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
       name: 'expiries',
       ...times(8 * MINUTE_MS, HOUR_MS),
       work: async (signal) => ({ done: await expiries.clear(signal), failed: 0 }),
+    },
+    {
+      // A preview that has expired is not served any more; this removes it.
+      name: 'previews',
+      ...times(3 * MINUTE_MS, 10 * MINUTE_MS),
+      work: async (signal) => ({ done: await previews.endExpired(signal), failed: 0 }),
     },
     {
       name: 'hostnames',

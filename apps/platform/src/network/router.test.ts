@@ -48,6 +48,7 @@ function open(routes: () => readonly HostRoute[], parts: Parts = {}) {
     controlPlane: (_request, { clientAddress }) => new Response(`control plane for ${clientAddress}`),
     home: () => new Response('home'),
     application: (slug) => (slug === 'fieldwork' ? application : null),
+    preview: ({ id }) => ({ ...application, fetch: () => new Response(`preview ${id}`) }),
     route: async (hostname) => {
       reads += 1;
       const all = routes();
@@ -86,6 +87,21 @@ test('each host name reaches its application, and the vertical learns the node',
   });
   expect(calls[0]?.clientAddress).toBe('192.0.2.7');
   expect(calls[0]).toMatchObject({ AUTH_PROVIDER: 'directory' });
+});
+
+test('the name of a preview reaches the preview, and not the application that serves', async () => {
+  const ref = {
+    id: 'prv_1',
+    vertical: 'fieldwork',
+    script: 's',
+    tenant: 'tnt_a',
+    scope: 'scp_a',
+    network: false,
+  };
+  const { get, calls } = open(() => [{ ...route('next.localhost'), preview: ref } as HostRoute]);
+  expect(await (await get('http://next.localhost:1/orders')).text()).toBe('preview prv_1');
+  expect((await get('http://next.localhost:1/internal/history')).status).toBe(404);
+  expect(calls).toEqual([]);
 });
 
 test('the origin is the operator’s where one is set, whatever the request says', async () => {

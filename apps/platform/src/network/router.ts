@@ -66,6 +66,8 @@ export interface RouterOptions {
   readonly homeHostnames: readonly string[];
   /** The application of this process for a slug; null for none. Asked when a host name is looked up, not for each request. */
   readonly application: (slug: string) => Application | null;
+  /** A version that runs beside the one that serves. */
+  readonly preview: (ref: NonNullable<HostDestination['preview']>) => Application | null;
   /** Where a host name leads; null for a name that leads nowhere. */
   readonly route: (hostname: string) => Promise<HostDestination | null>;
   /** Answers a request for the document that proves a host name; null for every other request. */
@@ -199,7 +201,7 @@ export function makeRouter(options: RouterOptions): Router {
 
 async function lookUp(
   hostname: string,
-  { route, application, originOf, sharedDomains }: RouterOptions,
+  { route, application, preview, originOf, sharedDomains }: RouterOptions,
 ): Promise<Destination | null> {
   const found = await route(hostname);
   if (!found) return null;
@@ -207,7 +209,7 @@ async function lookUp(
   const served = { tenant, scope, vertical, version, surface };
   return {
     serving: found.serving,
-    application: application(vertical),
+    application: found.preview ? preview(found.preview) : application(vertical),
     served,
     node: {
       ...served,

@@ -105,6 +105,11 @@ export interface ErasureRules {
   readonly onShred?: NonNullable<Vertical['onShred']>;
   /** Seals the values in the application's own tables anew, in a copy of another scope. */
   readonly reseal?: NonNullable<Vertical['reseal']>;
+  /**
+   * Columns with unsealed personal data, by table: `{ renters: ['name', 'email'] }`. A preview gets them masked. Default:
+   * none. Sealed values need no mention: no preview opens them.
+   */
+  readonly personal?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A type of records that stand for persons who can be erased. */

@@ -152,6 +152,7 @@ export const declarationShape = z.strictObject({
       persons: z.record(z.string(), person).optional(),
       onShred: handler.optional(),
       reseal: handler.optional(),
+      personal: z.record(z.string(), z.array(text)).optional(),
     } satisfies ShapeOf<ErasureRules>)
     .optional(),
   publicSurface: surface.optional(),

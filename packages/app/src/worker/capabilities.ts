@@ -77,6 +77,9 @@ export interface InstanceProps {
   readonly settings: Readonly<Record<string, string>>;
   /** The secret of `/internal/*`, derived for this vertical; a list while one is replaced. */
   readonly platformSecret: readonly string[];
-  /** Whether the platform has a place for attachments. */
-  readonly has: { readonly blobs: boolean };
+  /**
+   * Whether the platform has a place for attachments, and whether the database holds texts that were sealed under keys that
+   * are not given to this instance: a preview's.
+   */
+  readonly has: { readonly blobs: boolean; readonly foreignSeals?: boolean };
 }

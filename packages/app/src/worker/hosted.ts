@@ -82,7 +82,10 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
   const kind = makeScopeUnit(vertical).kind;
   const UnitObject = makeUnitObject<ScopeMethods>(
     ({ props }) =>
-      makeScopeUnit(vertical, { onWork: () => void (props as InstanceProps).platform.wake().catch(later) }),
+      makeScopeUnit(vertical, {
+        onWork: () => void (props as InstanceProps).platform.wake().catch(later),
+        foreignSeals: (props as InstanceProps).has.foreignSeals === true ? 'sealed' : 'fault',
+      }),
     { onIncident, copyBytesMax: COPY_BYTES_MAX, now, random },
   );
 
@@ -187,6 +190,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
         ),
         egress: app.egress ?? [],
         publicPaths: publicPathsOf(app.publicSurface),
+        personal: app.erasure?.personal ?? {},
         look: app.look ?? {},
         letsPeopleIn: app.authenticatedPrincipal.kind === 'signed-in',
       };

@@ -28,6 +28,7 @@ export const ADMIN_NOUNS: Readonly<Record<string, string>> = {
   verticals: 'Applications that scopes are instances of',
   'vertical-versions': 'Versions of verticals, and the verdicts on them',
   channels: 'Channels of a vertical, and the version that each serves',
+  previews: 'Versions that run beside the one that serves, on data of their own',
   secrets: 'Secrets that a builder gives to the versions of a vertical',
   listings: 'Descriptions of verticals for tenants, and who can find them',
   'install-blocks': 'Verticals that cannot be installed at the moment',

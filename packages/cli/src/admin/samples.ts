@@ -47,6 +47,8 @@ const SAMPLES: Readonly<Record<string, string>> = {
   issuer: 'https://id.example.org',
   fingerprint: '0'.repeat(32),
   bookmark: 'bm_1',
+  preview: 'prv_01jd0000000000000000000000',
+  modules: '@module.json',
   secret: '@key.txt',
   'secrets.set name': 'PAYMENT_KEY',
   'secrets.rotate name': 'PAYMENT_KEY',

@@ -16,6 +16,7 @@ import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
 import { bytesText, progressText } from '../output/progress.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
+import { filesFor, knownFiles } from './files.ts';
 import { gitSource } from './git-source.ts';
 import { moveScopes, waveText } from './wave.ts';
 
@@ -62,19 +63,19 @@ export const deployProjectCommand = command({
     world.progress('asking the platform what it has');
     const known = await knownFiles(call, slug);
     const source = await gitSource(folder, world.env);
-    const sending = bundle.modules.filter(({ digest }) => !known?.has(digest));
+    const files = filesFor(bundle, known);
     const plan = {
       vertical: slug,
       version: bundle.manifest.version,
       registers: known === null,
-      modules: { total: bundle.modules.length, sent: sending.length },
-      bytes: { total: bytesOf(bundle.modules), sent: bytesOf(sending) },
+      modules: { total: files.total.modules, sent: files.sent.length },
+      bytes: { total: files.total.bytes, sent: files.bytes },
       source,
     };
     world.progress(null);
     if (dryRun) return { value: { dryRun: true, ...plan }, text: planText(plan) };
     if (known === null) await call(adminOperations['verticals.create'], { body: { slug, name } });
-    const deployed = await send({ call, world, bundle, sending, source, promote, acknowledgeMigrations });
+    const deployed = await send({ call, world, bundle, files, source, promote, acknowledgeMigrations });
     const said = sentenceOf(deployed, plan);
     if (!deployed.version.serving) return { value: { ...deployed, wave: null }, text: said };
     const wave = await moveScopes({ call, world }, slug);
@@ -91,22 +92,11 @@ interface Plan {
   readonly source: VersionSource | null;
 }
 
-/** The files that the platform has of the vertical; null for a vertical that it does not know. */
-async function knownFiles(call: Caller, slug: string): Promise<ReadonlySet<string> | null> {
-  try {
-    const { value } = await call(adminOperations['verticals.modules'], { params: { slug } });
-    return new Set((value as { readonly items: readonly string[] }).items);
-  } catch (error) {
-    if (error instanceof ControlPlaneError && error.code === 'not_found') return null;
-    throw error;
-  }
-}
-
 interface Sending {
   readonly call: Caller;
   readonly world: World;
   readonly bundle: ProjectBundle;
-  readonly sending: ProjectBundle['modules'];
+  readonly files: ReturnType<typeof filesFor>;
   readonly source: VersionSource | null;
   readonly promote: boolean;
   readonly acknowledgeMigrations: boolean;
@@ -124,25 +114,18 @@ async function send(asked: Sending): Promise<Deployment> {
 }
 
 async function deploy(
-  { call, world, bundle, sending, source, acknowledgeMigrations }: Sending,
+  { call, world, bundle, files, source, acknowledgeMigrations }: Sending,
   wish: { readonly admit: boolean; readonly promote: boolean },
 ): Promise<Deployment> {
-  const { manifest, migrations, egress, modules } = bundle;
-  const sent = new Set(sending);
-  const known = modules
-    .filter((each) => !sent.has(each))
-    .map(({ name, mediaType, digest }) => ({ name, mediaType, digest }));
+  const { manifest, migrations, egress } = bundle;
+  const { known, sent } = files;
   const from = source === null ? {} : { source };
   const { value } = await call(
     adminOperations['verticals.deploy'],
     {
       params: { slug: manifest.slug },
       body: { manifest, migrations, egress, known, ...wish, acknowledgeMigrations, ...from },
-      files: sending.map(({ name, mediaType, bytes }) => ({
-        name,
-        mediaType,
-        content: new Uint8Array(bytes),
-      })),
+      files: sent,
     },
     {
       idempotencyKey: keyOf(bundle, { ...wish, acknowledgeMigrations, known, ...from }),
@@ -186,8 +169,4 @@ function sentenceOf({ version: { id, vertical, version, status, serving } }: Dep
   if (status === 'admitted')
     return `${vertical} ${version} is deployed. ${sent}\nLet it serve with freehold channels promote ${vertical} prod --id ${id}`;
   return `${vertical} ${version} is deployed, and waits for the platform's verdict. ${sent}\nSee it with freehold vertical-versions get ${vertical} ${id}`;
-}
-
-function bytesOf(modules: ProjectBundle['modules']): number {
-  return modules.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

@@ -39,6 +39,8 @@ const WITHOUT_PLAN: Partial<Readonly<Record<AdminOperationName, string>>> = {
     'nothing changes until the link is accepted; until then owner-recovery.end ends it',
   'owner-recovery.mint': 'one link takes the place of another, and another can be made',
   'scopes.configure': 'touches the keys that it names, and never shows their values',
+  'previews.create': 'adds one, and what it would copy unmasked, its refusal says',
+  'previews.end': 'one preview, whose data is a copy',
   'secrets.set': undoneBy('secrets.set'),
   'secrets.rotate': undoneBy('secrets.set'),
   'secrets.remove': undoneBy('secrets.set'),

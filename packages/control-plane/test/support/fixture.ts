@@ -285,6 +285,15 @@ async function buildTenant(
     hostname,
     connection,
     snapshot: await made('snapshots.take', { params: at, body: {} }),
+    preview: (
+      await platform.value<{ preview: { id: string } }>('previews.create', {
+        params: { slug: app.slug },
+        body: {
+          manifest: manifestOf(app.slug, '4.0.0'),
+          modules: [{ name: 'main.js', mediaType: 'application/javascript+module', base64: btoa('0') }],
+        },
+      })
+    ).preview.id,
     identity: await made('identities.add', {
       params: { tenant },
       body: { kind: 'organization', issuer: 'https://login.example.com', value: `org-${slug}` },

@@ -59,6 +59,12 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       modules: [{ name: 'main.js', mediaType: 'application/javascript+module', base64: btoa('export {}') }],
     },
   }),
+  'previews.create': (_street, { names }) => ({
+    body: {
+      manifest: manifestOf(names.slug ?? '', '4.0.0'),
+      modules: [{ name: 'main.js', mediaType: 'application/javascript+module', base64: btoa('export {}') }],
+    },
+  }),
   'hostnames.bind': (_street, tenantFixture) => ({
     body: { ...scopeOf(tenantFixture), hostname: `new-${tenantFixture.names.hostname}` },
   }),

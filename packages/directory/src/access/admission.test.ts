@@ -1,5 +1,4 @@
 /** The access matrix: every declared operation × every kind of actor × own, other and no tenant. */
-
 import { makeKeyring } from '@freehold/store';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runs } from '../../../testkit/src/index.ts';
@@ -16,10 +15,13 @@ import {
   type BuilderAccess,
   type IssueRecord,
   type OperationRecord,
+  type PreviewMade,
   type ScopeRecord,
   type TenantRecord,
 } from '../admin-operations.ts';
 import type { Actor, AdminCall } from './actors.ts';
+
+const MODULE = { name: 'index.js', mediaType: 'application/javascript+module', base64: btoa('0') };
 
 interface Fixture {
   readonly tenant: TenantRecord;
@@ -32,6 +34,7 @@ interface Fixture {
   readonly issue: string;
   readonly snapshot: string;
   readonly app: { readonly slug: string; readonly pending: string };
+  readonly preview: string;
   readonly identity: string;
   readonly member: string;
   readonly staffToken: string;
@@ -111,9 +114,14 @@ async function openFixture(
       params: { slug: app.slug, name: 'PAYMENT_KEY' },
       body: { secret: 'prepared' },
     });
+    const { preview } = await platform.value<PreviewMade>('previews.create', {
+      params: { slug: app.slug },
+      body: { manifest: manifestOf(app.slug, '4.0.0'), modules: [MODULE] },
+    });
     const { backup, operation } = await longWorkFor(name, platform, backups, at);
     return {
       app,
+      preview: preview.id,
       backup,
       operation,
       member: member.id,
@@ -280,7 +288,7 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
     ...onApp(fixture),
     body: {
       manifest: manifestOf(fixture.app.slug, '4.0.0'),
-      modules: [{ name: 'index.js', mediaType: 'application/javascript+module', base64: btoa('0') }],
+      modules: [MODULE],
     },
   }),
   'verticals.instances': onApp,
@@ -293,6 +301,13 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
   'verticals.egress': onApp,
   'verticals.modules': onApp,
   'verticals.move': (fixture) => ({ ...onApp(fixture), body: {} }),
+  'previews.list': onApp,
+  'previews.create': (fixture) => ({
+    ...onApp(fixture),
+    body: { manifest: manifestOf(fixture.app.slug, '4.0.0'), modules: [MODULE] },
+  }),
+  'previews.open': onPreview,
+  'previews.end': onPreview,
   'secrets.list': onApp,
   'secrets.set': (fixture) => ({ ...onSecret(fixture), body: { secret: 'first' } }),
   'secrets.rotate': (fixture) => ({ ...onSecret(fixture), body: { secret: 'second' } }),
@@ -374,6 +389,10 @@ function inScope({ tenant, scope }: Pick<Fixture, 'tenant' | 'scope'>) {
 
 function onApp({ app }: Fixture) {
   return { params: { slug: app.slug } };
+}
+
+function onPreview({ app, preview }: Fixture) {
+  return { params: { slug: app.slug, preview } };
 }
 
 function onSecret({ app }: Fixture) {
@@ -526,6 +545,10 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'verticals.egress': 'none',
   'verticals.modules': 'own-tenant',
   'verticals.move': 'own-tenant',
+  'previews.list': 'own-tenant',
+  'previews.create': 'own-tenant',
+  'previews.open': 'own-tenant',
+  'previews.end': 'own-tenant',
   'secrets.list': 'own-tenant',
   'secrets.set': 'own-tenant',
   'secrets.rotate': 'own-tenant',

@@ -28,6 +28,7 @@ export const tenantErasure = z.object({
   identities: count,
   entitlements: count,
   secrets: count.describe('Of the applications that it owns'),
+  previews: count,
   backups: count.describe('Older backups. They stay when backup is asked for'),
 });
 

@@ -12,6 +12,7 @@ import {
   time,
 } from '@freehold/store';
 import type { HostnameReason } from '../declarations/hostnames.ts';
+import type { PreviewRef } from '../declarations/previews.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
 import { definePages, type PageRequest } from '../lib/pages.ts';
 import { challengeBody, challengeOf } from './challenge.ts';
@@ -157,6 +158,8 @@ export interface HostRoute {
 /** Where a host name leads, with the active host names that share its session, itself among them. */
 export interface HostDestination extends HostRoute {
   readonly hostnames: readonly string[];
+  /** Where it leads to a preview of the vertical, and not to its scope. */
+  readonly preview?: PreviewRef;
 }
 
 /** A route for the router's map, without the version, which the wiring knows. */

@@ -61,14 +61,23 @@ const OWN_WORK = {
 
 test('the reap of a scope disconnects as the platform itself', async () => {
   const { calls, disconnect, run, deps } = reaping();
-  await makeReapScopeEffect(disconnect).run(deps, { scope: SCOPE, backup: null } as never, run);
+  await makeReapScopeEffect({ disconnect, erasePreviews: async () => undefined }).run(
+    deps,
+    { scope: SCOPE, backup: null } as never,
+    run,
+  );
   expect(calls).toMatchObject([OWN_WORK]);
 });
 
 test('the reap of a tenant disconnects as the platform itself', async () => {
   const { calls, disconnect, run, deps } = reaping();
   const reap = {
-    ...{ disconnect, runtime: undefined, incident: () => () => undefined },
+    ...{
+      disconnect,
+      runtime: undefined,
+      incident: () => () => undefined,
+      erasePreviews: async () => undefined,
+    },
     ...{ destroyTenantKeys: async () => undefined, newId: (prefix: string) => prefix },
   };
   await makeReapEffect(reap).run(deps, { tenant: 'tnt_1', backup: false } as never, run);

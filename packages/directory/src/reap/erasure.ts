@@ -22,6 +22,7 @@ export const ERASED: Readonly<Record<keyof TenantErasure, string>> = {
   identities: 'tenant_identities WHERE tenant = ?',
   entitlements: 'entitlements WHERE tenant = ?',
   secrets: 'vertical_secrets WHERE vertical IN (SELECT slug FROM verticals WHERE owner_tenant = ?)',
+  previews: 'previews WHERE tenant = ?',
   // Includes the backups of scopes that were reaped, or lost by a restore of the directory.
   backups: 'backups WHERE tenant = ?',
 };

@@ -13,6 +13,7 @@ import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
+import type { ErasePreviews } from '../previews/make-previews.ts';
 import { askScope } from '../verticals/client.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import type { ReapScopeFacts, ReapScopeWork, reapScopeMethods, scopesReap } from './scopes.ts';
@@ -26,10 +27,18 @@ interface ReapScopeDeps extends BackupDeps {
   >;
 }
 
-/** @param disconnect revokes a connection at its provider; undefined where there are no connections. */
-export function makeReapScopeEffect(
-  disconnect: Effect | undefined,
-): LongEffect<ReapScopeWork, ReapScopeFacts, ReapScopeDeps> {
+/** The parts of the host administration that a reap uses. */
+export interface ReapScopeMeans {
+  /** Revokes a connection at its provider; undefined where there are no connections. */
+  readonly disconnect: Effect | undefined;
+  /** Ends previews of the scope: they hold copies. */
+  readonly erasePreviews: ErasePreviews;
+}
+
+export function makeReapScopeEffect({
+  disconnect,
+  erasePreviews,
+}: ReapScopeMeans): LongEffect<ReapScopeWork, ReapScopeFacts, ReapScopeDeps> {
   return {
     check: async ({ backups, gateway, target }, call) => {
       const { body } = call as unknown as CallOf<typeof scopesReap>;
@@ -39,6 +48,7 @@ export function makeReapScopeEffect(
     run: async (deps, { scope, backup: order }, run) => {
       const backup = order === null ? null : await run.step('backup', () => backUpFirst(deps, order, run));
       await run.commit();
+      await erasePreviews({ scope: scope.id });
       await run.step('delete', () => deleteInVertical(deps, scope));
       const disconnected = await run.step('connections', async () => {
         const leaving = await deps.directory.connectionsLeaving({ scope: scope.id });

@@ -13,6 +13,7 @@ import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect, LongRun } from '../long-work/effects.ts';
+import type { ErasePreviews } from '../previews/make-previews.ts';
 import type { VerticalRuntime } from '../vertical-registry/deploy.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
@@ -31,6 +32,8 @@ interface ReapDeps extends BackupDeps {
 export interface ReapMeans {
   /** Revokes a connection at its provider. A refusal of the provider does not stop the reap. */
   readonly disconnect: Effect | undefined;
+  /** Ends previews of the tenant's scopes and applications: they hold copies. */
+  readonly erasePreviews: ErasePreviews;
   /** Destroys the keys of a tenant. Called once all its scopes are gone, and again after a crash. */
   readonly destroyTenantKeys: (tenant: string) => Promise<void>;
   /** The processes of deployed verticals, which have the secrets of theirs. */
@@ -56,6 +59,7 @@ export function makeReapEffect(reap: ReapMeans): LongEffect<ReapWork, ReapFacts,
       // Journaled as a whole too: after the erasure there is nothing left to list.
       const backups = backup ? await run.step('backups', () => backUpAll(deps, reap, tenant, run)) : [];
       await run.commit();
+      await reap.erasePreviews({ tenant });
       await eraseConnections(deps, reap, tenant, run);
       await eraseScopes(deps, { tenant, backup }, run);
       await eraseSecrets(deps, reap, tenant, run);

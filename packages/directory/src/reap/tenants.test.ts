@@ -5,6 +5,7 @@ import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { makeMemoryRuntime } from '../../test/memory-runtime.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import { manifestOf } from '../../test/registry.ts';
 import { sessionOf, staffMember } from '../../test/staff.ts';
 import type {
   ConnectionRecord,
@@ -61,6 +62,13 @@ async function openFixture() {
       params: { slug: app, name: 'PAYMENT_KEY' },
       body: { secret: `secret-of-${slug}` },
     });
+    await platform.call('previews.create', {
+      params: { slug: app },
+      body: {
+        manifest: manifestOf(app, '1.0.0'),
+        modules: [{ name: 'main.js', mediaType: 'application/javascript+module', base64: btoa('0') }],
+      },
+    });
     await staffMember(platform, { login: `of-${slug}`, role: 'builder', tenant: tenant.id });
     return { tenant, scopes, secret, connection };
   };
@@ -93,6 +101,7 @@ const COUNTS = {
   identities: 1,
   entitlements: 1,
   secrets: 1,
+  previews: 1,
   backups: 0,
 };
 
@@ -147,6 +156,7 @@ test('C-03: everything of the tenant goes, nothing of another, and its row stays
 
   expect(await platform.admin.secretsOf('app-of-acme')).toEqual({});
   expect(runtime.resettled.slice(told)).toEqual(['app-of-acme']);
+  expect(runtime.previews.running.size).toBe(1);
 
   // The other tenant has all of it still.
   expect(await platform.admin.secretsOf('app-of-globex')).toEqual({ PAYMENT_KEY: 'secret-of-globex' });

@@ -5,7 +5,7 @@ import { openRounds } from '../../test/consent-round.ts';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
-import { admitted } from '../../test/registry.ts';
+import { admitted, makeRuntimeDouble, manifestOf } from '../../test/registry.ts';
 import { staffMember } from '../../test/staff.ts';
 import type { OperationRecord, ScopeRecord, TenantRecord } from '../admin-operations.ts';
 import type { TenantReapPlan } from '../declarations/tenants.ts';
@@ -64,6 +64,7 @@ async function tablesNaming(platform: Platform, id: string): Promise<string[]> {
 async function furnished() {
   const platform = await openPlatform({
     backups: makeMemoryBackups(),
+    runtime: makeRuntimeDouble(),
     connections: makeKeyProvider().options,
   });
   const { id: tenant } = await platform.tenant('acme');
@@ -96,6 +97,14 @@ async function furnished() {
     body: { version: '1.0.0' },
   });
   await platform.finish(platform.call('fleet-migrations.run', { body: {} }));
+  await platform.call('previews.create', {
+    params: { slug: 'fieldwork' },
+    body: {
+      scope: scope.id,
+      manifest: manifestOf('fieldwork', '2.0.0'),
+      modules: [{ name: 'main.js', mediaType: 'application/javascript+module', base64: btoa('0') }],
+    },
+  });
   await platform.tamper((database) => {
     database.prepare("INSERT INTO hostname_attempts VALUES (?, 'acme.example.org', 1, 1)").run(tenant);
     database

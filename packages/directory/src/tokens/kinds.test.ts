@@ -295,7 +295,15 @@ test('the least kind of each operation, listed again by hand: the declarations m
     ...['install-blocks.put', 'listings.get', 'listings.put', 'listings.request-publish', 'migrations.get'],
     ...['observability.tenant-lines', 'observability.tenant-logs', 'observability.tenant-metrics'],
     ...['observability.tenant-metrics-series'],
-    ...['operations.get', 'operations.list', 'push-tokens.list', 'push-tokens.revoke', 'push-tokens.rotate'],
+    ...[
+      'operations.get',
+      'operations.list',
+      'previews.create',
+      'previews.end',
+      'previews.list',
+      'previews.open',
+    ],
+    ...['push-tokens.list', 'push-tokens.revoke', 'push-tokens.rotate'],
     ...['scope-version.get', 'scope-version.set', 'scopes.get', 'scopes.list'],
     ...['secrets.list', 'secrets.remove', 'secrets.rotate', 'secrets.set', 'tenants.get', 'tenants.list'],
     ...[

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type { AdminCall } from '../access/actors.ts';
 import { aboutOf } from '../access/reach.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
+import type { PreviewRef } from '../declarations/previews.ts';
 import {
   bundleDigest,
   type DeclaredMigration,
@@ -201,7 +202,7 @@ function sha256Of(bytes: Uint8Array): string {
 }
 
 /** @throws PlatformError `validation_failed` for none, for too many, and for two of one name. */
-function requireFiles({ modules, known }: Pick<DeployCall['body'], 'modules' | 'known'>): void {
+export function requireFiles({ modules, known }: Pick<DeployCall['body'], 'modules' | 'known'>): void {
   const names = [...modules, ...known].map(({ name }) => name);
   const message =
     names.length === 0
@@ -304,6 +305,8 @@ export interface VerticalRuntime {
   }): Promise<{ readonly failure: Failure | null }>;
   /** Lets the instances of a vertical that run start again with its present settings, before their next request. */
   settingsChanged(vertical: string): Promise<void>;
+  /** Versions that run beside the one that serves, on data of their own. Absent: it runs none. */
+  readonly previews?: PreviewRuntime;
   /** Makes an uploaded version the one that the serving script runs. */
   serve(choice: {
     readonly vertical: string;
@@ -311,6 +314,27 @@ export interface VerticalRuntime {
     readonly servingScript: string;
     readonly archiveScript: string;
   }): Promise<void>;
+}
+
+/** The previews of a runtime. */
+export interface PreviewRuntime {
+  /**
+   * Masks a copy of a scope in NDJSON, and removes what a former attempt left of the preview. The answer names columns as
+   * `table.column`.
+   * @throws PlatformError `validation_failed`, reason `copy_damaged`.
+   */
+  mask(
+    preview: PreviewRef,
+    copy: ReadableStream<Uint8Array>,
+  ): Promise<{
+    readonly body: ReadableStream<Uint8Array>;
+    readonly masked: readonly string[];
+    readonly unmasked: readonly string[];
+  }>;
+  /** Moves one management request to a preview. */
+  manage(preview: PreviewRef, request: Request): Promise<Response>;
+  /** Ends a preview and removes everything of it. Repeating it does nothing. */
+  end(preview: PreviewRef): Promise<void>;
 }
 
 export interface DeployDeps {
@@ -447,6 +471,6 @@ export function requireRuntime(runtime: VerticalRuntime | undefined): VerticalRu
   );
 }
 
-function bytesOf(base64: string): Uint8Array {
+export function bytesOf(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }

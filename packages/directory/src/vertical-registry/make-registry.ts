@@ -33,7 +33,11 @@ export interface RegistryIntake {
 }
 
 interface RegistryDeps extends EgressDeps, Pick<DeployDeps, 'runtime'> {
-  readonly directory: UnitStub<RegistryMethods & { change(input: ChangeInput): ChangeOutcome }>;
+  readonly directory: UnitStub<
+    RegistryMethods & { previewRoute(hostname: string): HostDestination | null } & {
+      change(input: ChangeInput): ChangeOutcome;
+    }
+  >;
   readonly gateway: VerticalGateway;
   /** The version of a vertical that the registry does not know. */
   readonly unregistered: (vertical: string) => string;
@@ -99,7 +103,8 @@ export function makeRegistry(deps: RegistryDeps): Registry {
       })),
     route: async (hostname) => {
       const route = await directory.versionedRoute(hostname);
-      return route && { ...route, version: route.version ?? unregistered(route.vertical) };
+      if (route) return { ...route, version: route.version ?? unregistered(route.vertical) };
+      return directory.previewRoute(hostname);
     },
     servingVersion: async (vertical) => (await directory.servingVersion(vertical)) ?? unregistered(vertical),
     intake: {

@@ -19,7 +19,7 @@ const params = z.strictObject({ slug, name: secretName });
 const body = z.strictObject({ secret: secretText });
 
 const delivered =
-  'Each version of the vertical gets it as a setting of that name; a setting of the platform or one that is delivered to an instance wins over it. Instances that run start again with it before their next request.';
+  'Each version of the vertical gets it as a setting of that name; a setting of the platform or one that is delivered to an instance wins over it. One whose name begins with PREVIEW_ is for previews alone, which get it without that prefix, and no others. Instances that run start again with it before their next request.';
 
 export const secretsList = adminOperation({
   name: 'secrets.list',

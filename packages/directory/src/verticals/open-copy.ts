@@ -35,7 +35,7 @@ const FOREIGN = 'The application answered something that is not part of its cont
  */
 export async function openScopeCopy(
   { gateway, deadline }: VerticalAccess,
-  { tenant, id, vertical }: ScopeRecord,
+  { tenant, id, vertical }: Pick<ScopeRecord, 'tenant' | 'id' | 'vertical'>,
   format: ExportFormat | undefined,
 ): Promise<ScopeExport> {
   const scope = { tenantId: tenant, scopeId: id };

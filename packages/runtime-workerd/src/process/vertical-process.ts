@@ -89,6 +89,10 @@ export class VerticalProcess {
     this.#bundlesMax = options.limits.bundlesMax;
   }
 
+  get vertical(): string {
+    return this.#options.vertical;
+  }
+
   /** Whether a process runs or starts. */
   get isUp(): boolean {
     return this.#child !== null;

@@ -54,6 +54,8 @@ export interface PlatformPorts {
   /** The operator's secret of a name, for a request to this address; null where it may not go there. */
   readonly modelSecret: (name: string, url: URL) => string | null;
   readonly egressPolicy: (vertical: string) => Promise<EgressPolicy>;
+  /** Whether the databases hold texts that were sealed under keys that the vault does not have. Default: no. */
+  readonly foreignSeals?: boolean;
   /** Takes the lines of a process. It does not throw. */
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
 }

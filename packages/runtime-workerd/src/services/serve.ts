@@ -69,7 +69,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
     sendJson(response, 200, {
       settings: { ...secrets, ...settings },
       platformSecret,
-      has: { blobs: ports.blobs !== null },
+      has: { blobs: ports.blobs !== null, foreignSeals: ports.foreignSeals === true },
     });
   },
   'POST /identity': async (asked, options) => {

@@ -24,6 +24,8 @@ export interface ScriptRow {
   readonly publicPaths: readonly string[];
   /** The hosts that it declares to call. */
   readonly egress: readonly string[];
+  /** The columns with personal data that it declares, by table. */
+  readonly personal: Readonly<Record<string, readonly string[]>>;
   /** Null for one that was uploaded before this was noted, and for one whose upload is not done. */
   readonly declared: DeclaredSignIn | null;
 }
@@ -47,6 +49,7 @@ type BundleMethods = {
     readonly modules: readonly ModuleName[];
     readonly publicPaths: readonly string[];
     readonly egress: readonly string[];
+    readonly personal: ScriptRow['personal'];
     readonly declared: DeclaredSignIn | null;
   }): ScriptRow;
   script(input: { readonly script: string }): ScriptRow | null;
@@ -94,6 +97,11 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
           name: 'what the sign-in of a version depends on',
           sql: 'ALTER TABLE scripts ADD COLUMN declared TEXT',
         },
+        {
+          version: 3,
+          name: 'columns with personal data',
+          sql: "ALTER TABLE scripts ADD COLUMN personal TEXT NOT NULL DEFAULT '{}'",
+        },
       ],
     },
   ],
@@ -109,7 +117,7 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       db.run('INSERT INTO modules (digest, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING', digest, bytes);
       return null;
     },
-    putScript: ({ script, version, modules, publicPaths, egress, declared }) => {
+    putScript: ({ script, version, modules, publicPaths, egress, personal, declared }) => {
       const bundle = bundleDigest(modules);
       for (const { name, mediaType, digest } of modules) {
         if (!db.get('SELECT 1 AS found FROM modules WHERE digest = ?', digest)) throw missingModule(name);
@@ -119,10 +127,12 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
         );
       }
       db.run(
-        `INSERT INTO scripts (${SCRIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
+        `INSERT INTO scripts (${SCRIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
            ON CONFLICT (script) DO UPDATE SET version = excluded.version, bundle = excluded.bundle,
-             public_paths = excluded.public_paths, egress = excluded.egress, declared = excluded.declared`,
+             public_paths = excluded.public_paths, egress = excluded.egress, personal = excluded.personal,
+             declared = excluded.declared`,
         ...[script, version, bundle, JSON.stringify(publicPaths), JSON.stringify(egress)],
+        JSON.stringify(personal),
         declared && JSON.stringify(declared),
       );
       return requireScript(db, script);
@@ -185,17 +195,19 @@ interface RawScript {
   readonly bundle: string;
   readonly public_paths: string;
   readonly egress: string;
+  readonly personal: string;
   readonly declared: string | null;
 }
 
-const SCRIPT_COLUMNS = 'script, version, bundle, public_paths, egress, declared';
+const SCRIPT_COLUMNS = 'script, version, bundle, public_paths, egress, personal, declared';
 
-function scriptOf({ public_paths, egress, declared, ...row }: RawScript): ScriptRow {
+function scriptOf({ public_paths, egress, personal, declared, ...row }: RawScript): ScriptRow {
   const listOf = (text: string) => JSON.parse(text) as readonly string[];
   return {
     ...row,
     publicPaths: listOf(public_paths),
     egress: listOf(egress),
+    personal: JSON.parse(personal) as ScriptRow['personal'],
     declared: declared === null ? null : (JSON.parse(declared) as DeclaredSignIn),
   };
 }

@@ -34,6 +34,21 @@ async function serving(bench: Bench, slug: string): Promise<void> {
   await bench.value('channels.promote', { params: { slug, channel: 'prod' }, body: { id } });
 }
 
+const previewOf = (slug: string) => ({
+  manifest: manifestOf(slug, '2.0.0'),
+  modules: [
+    { name: 'index.js', mediaType: 'application/javascript+module', base64: btoa('export default 1') },
+  ],
+});
+
+async function previewed(bench: Bench, slug: string): Promise<string> {
+  const { preview } = await bench.value<{ preview: { id: string } }>('previews.create', {
+    params: { slug },
+    body: previewOf(slug),
+  });
+  return preview.id;
+}
+
 const app =
   (make: (bench: Bench, app: App) => ReturnType<Deed>): Deed =>
   async (bench) =>
@@ -122,6 +137,28 @@ export const registryDeeds = {
       body: {},
       builder,
       effect: [row(CARRIED_OUT, THIS_REQUEST, THIS_REQUEST)],
+    };
+  }),
+  'previews.create': app(async (_bench, { slug, owner: builder }) => ({
+    params: { slug },
+    body: previewOf(slug),
+    builder,
+    effect: [row('previews WHERE vertical = ?', slug)],
+  })),
+  'previews.open': app(async (bench, { slug, owner: builder }) => {
+    const preview = await previewed(bench, slug);
+    return {
+      params: { slug, preview },
+      builder,
+      effect: [row(`admin_log WHERE action = 'previews.open' AND outcome = 'done' AND other = ?`, preview)],
+    };
+  }),
+  'previews.end': app(async (bench, { slug, owner: builder }) => {
+    const preview = await previewed(bench, slug);
+    return {
+      params: { slug, preview },
+      builder,
+      effect: [noRow('previews WHERE id = ?', preview)],
     };
   }),
   'secrets.set': app(async (_bench, { slug, owner: builder }) => ({
