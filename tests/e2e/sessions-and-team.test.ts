@@ -1,6 +1,7 @@
 /** The sessions of one person in two browsers, a teammate who is removed, and an owner who reads about it. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect, LOOPBACK, ProgramStore } from '../../packages/app/test/program-client.ts';
 import {
   continueAs,
   DESKTOP,
@@ -10,8 +11,10 @@ import {
   see,
   signInAt,
   type Visitor,
+  violations,
   visit,
 } from '../support/browser.ts';
+import { throughCaller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 import { stopAfterFailure } from '../support/steps.ts';
 
@@ -222,6 +225,35 @@ test('a member who is removed is out on the next request, and still manages thei
   await grace.page.getByRole('link', { name: 'Sign out here' }).click();
   await see(grace.page, 'Good to see you');
   expect(await statusOf(grace.page, '/api/sessions')).toBe(401);
+});
+
+test('a program that knows the address alone is let in on a telephone, seen, and ended', async () => {
+  const place = { at: { origin: app }, call: throughCaller };
+  const program = new ProgramStore();
+  phone = await visit(browser, PHONE);
+  const { page } = phone;
+  const client = await connect(place, program, async (asked) => {
+    await page.goto(asked.href);
+    await continueAs(page, 'Ada Lovelace');
+    await see(page, 'Let Claude Desktop in?');
+    expect(await violations(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+    await phone.picture('35-consent');
+    // Nothing listens there: the request of the browser is what the program would get.
+    const back = page.waitForRequest((request) => request.url().startsWith(LOOPBACK));
+    await page.getByLabel('Everything that you may do').check();
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    return new URL((await back).url());
+  });
+  expect((await client.callTool({ name: 'order_list', arguments: {} })).isError).toBeFalsy();
+  await page.goto(`${app}/oauth/programs`);
+  await see(page, 'Claude Desktop');
+  expect(await violations(page)).toEqual([]);
+  expect(await overflow(page)).toBe(0);
+  await phone.picture('36-programs');
+  await page.getByRole('button', { name: 'End Claude Desktop' }).click();
+  await see(page, 'It is ended.');
+  await expect(client.callTool({ name: 'order_list', arguments: {} })).rejects.toThrow();
 });
 
 test('nothing broke on the way', () => {

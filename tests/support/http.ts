@@ -134,6 +134,12 @@ export class Caller implements Disposable {
   }
 }
 
+/** A body as a caller sends it: a form, or JSON. */
+function bodyOf({ headers }: Request, text: string): Pick<Ask, 'form' | 'json'> {
+  const isForm = headers.get('content-type')?.startsWith('application/x-www-form-urlencoded') === true;
+  return isForm ? { form: Object.fromEntries(new URLSearchParams(text)) } : { json: JSON.parse(text) };
+}
+
 /** A fetch that reaches names such as `api.localhost` without a name server, for clients that take one. */
 export async function throughCaller(request: Request): Promise<Response> {
   using caller = new Caller();
@@ -141,7 +147,7 @@ export async function throughCaller(request: Request): Promise<Response> {
   const answer = await caller.ask(request.url, {
     method: request.method,
     headers: Object.fromEntries(request.headers),
-    ...(text ? { json: JSON.parse(text) } : {}),
+    ...(text ? bodyOf(request, text) : {}),
   });
   return new Response(answer.status === 204 ? null : answer.text, {
     status: answer.status,

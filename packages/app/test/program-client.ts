@@ -5,7 +5,7 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import type { Page, Reader, SmallApp } from './small-app.ts';
+import type { Page, Reader } from './small-app.ts';
 
 export const LOOPBACK = 'http://127.0.0.1:4711/callback';
 
@@ -72,8 +72,14 @@ export class ProgramStore implements OAuthClientProvider {
   }
 }
 
+/** An instance, as a program reaches it. */
+export interface ProgramPlace {
+  readonly at: { readonly origin: string };
+  readonly call: (request: Request) => Response | Promise<Response>;
+}
+
 /** A connection that knows the address of the instance and nothing else. */
-export function connection({ call, at }: SmallApp, store: ProgramStore) {
+export function connection({ call, at }: ProgramPlace, store: ProgramStore) {
   const fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
     call(new Request(input, init));
   return new StreamableHTTPClientTransport(new URL(`${at.origin}/api/mcp`), { authProvider: store, fetch });
@@ -81,7 +87,7 @@ export function connection({ call, at }: SmallApp, store: ProgramStore) {
 
 /** Connects, or has the person let the program in first. @param person null: it has to do with what it was given. */
 export async function connect(
-  app: SmallApp,
+  app: ProgramPlace,
   store: ProgramStore,
   person: ((asked: URL) => Promise<URL>) | null,
 ): Promise<Client> {

@@ -1,4 +1,5 @@
 /** Signing in to an application that was deployed: the platform judges it, and the application is told. */
+import { createHash } from 'node:crypto';
 import type { Mail } from '@freehold/auth';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { notes } from './bundles/plain.ts';
@@ -10,6 +11,8 @@ const ORIGIN = 'http://shop.localhost';
 let place: Place;
 const mails: Mail[] = [];
 let cookie = '';
+/** The credentials of a program that Ada let in. */
+let program = '';
 
 beforeAll(async () => {
   place = openPlace({ vertical: 'notes', mailer: { send: async (mail) => void mails.push(mail) } });
@@ -103,10 +106,56 @@ test('a sign-in that is not set up is answered by the application, as where it i
   expect(await (await get('/api/me')).json()).toMatchObject({ status: 'member' });
 });
 
-test('new secrets end the sessions, where none is to be held', async () => {
+test('a program is let in by the platform, and the application is told which one calls', async () => {
+  const described = await place.visit('/.well-known/oauth-protected-resource/api/mcp', ACME);
+  expect(await described.json()).toMatchObject({
+    resource: `${ORIGIN}/api/mcp`,
+    authorization_servers: [ORIGIN],
+  });
+  const callback = 'http://127.0.0.1/callback';
+  const registered = await place.visit('/oauth/register', ACME, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: 'Desktop',
+      redirect_uris: [callback],
+      token_endpoint_auth_method: 'none',
+    }),
+  });
+  const { client_id } = (await registered.json()) as { client_id: string };
+  const verifier = 'v'.repeat(43);
+  const asked = new URLSearchParams({
+    response_type: 'code',
+    client_id,
+    redirect_uri: callback,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const page = await (await get(`/oauth/authorize?${asked}`)).text();
+  // The permissions that the bundle declared, in its words.
+  expect(page).toContain('name="permission.');
+  const ticket = / name="ticket" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  const answered = await form('/oauth/consent', { ticket, access: 'read', answer: 'yes' });
+  const code = new URL(answered.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  const grant = { grant_type: 'authorization_code', client_id, code, code_verifier: verifier };
+  const tokens = await place.visit('/oauth/token', ACME, {
+    method: 'POST',
+    body: new URLSearchParams(grant),
+  });
+  program = `Bearer ${((await tokens.json()) as { access_token: string }).access_token}`;
+  const me = await place.visit('/api/me', ACME, { headers: { authorization: program } });
+  expect(await me.json()).toMatchObject({ status: 'member', program: { name: 'Desktop', access: 'read' } });
+  const count = await place.visit('/api/notes/count', ACME, { headers: { authorization: program } });
+  expect(count.status).toBe(200);
+  expect(await (await get('/oauth/programs')).text()).toContain('Desktop');
+});
+
+test('new secrets end the sessions, and programs with them, where none is to be held', async () => {
   const rotated = await place.manage('session-secret/rotate', ACME, { by: 'operator', keepFormer: false });
   expect(rotated.status).toBe(200);
   expect(await (await get('/api/me')).json()).toMatchObject({ status: 'signed_out' });
+  const refused = await place.visit('/api/notes/count', ACME, { headers: { authorization: program } });
+  expect(refused.status).toBe(401);
 });
 
 test('an instance that is deleted is deleted from the directory of its tenant', async () => {
