@@ -59,3 +59,6 @@ function openOrders(output: unknown): PlatformError | null {
     { reason: 'open_orders' },
   );
 }
+
+// The entry of `freehold deploy` and of `freehold dev`.
+export default fieldwork;

@@ -10,13 +10,23 @@ import { expect } from 'vitest';
 import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
 import { openTestEngine } from '../../../packages/testkit/src/index.ts';
 import { fieldwork as declared } from '../src/app.ts';
+import { deployFieldwork } from './deployed.ts';
 import { openVault } from './vault.ts';
 
 const ISSUER = 'https://issuer.example';
 const SECRET = 'the platform secret of these tests';
-export const START_MS = Date.parse('2026-03-03T07:00:00.000Z');
+/** True: the same tests, of the application as a deployed one. Its clock is the machine's. */
+export const IS_DEPLOYED = process.env.FREEHOLD_DEPLOYED === '1';
+export const START_MS = IS_DEPLOYED ? Date.now() : Date.parse('2026-03-03T07:00:00.000Z');
 
 const ulid = (n: number) => `01j0000000000000000000${String(n).padStart(4, '0')}`;
+
+const machineClock = {
+  get nowMs() {
+    return Date.now();
+  },
+  set nowMs(_value: number) {},
+};
 
 /** One instance on the street. */
 export interface Instance {
@@ -51,14 +61,15 @@ export interface FixtureOptions {
 
 export async function openFixture(more: Partial<AppServices> = {}, options: FixtureOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'fieldwork-fixture-'));
-  const clock = { nowMs: START_MS };
+  const clock = IS_DEPLOYED ? machineClock : { nowMs: START_MS };
   const incidents: unknown[] = [];
   /** Where requests come from. */
   let streetAddress: string | null = null;
   const onIncident = (error: unknown) => void incidents.push(error);
   const engine = openTestEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
   const now = () => clock.nowMs;
-  const fieldwork = makeApp(declared, {
+  const tenants = new Map<string, { readonly tenant: string; readonly name: string }>();
+  const services: AppServices = {
     engine,
     vault: openVault(engine),
     blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now }),
@@ -69,8 +80,19 @@ export async function openFixture(more: Partial<AppServices> = {}, options: Fixt
     fetch: async () => new Response(null, { status: 503 }),
     onIncident,
     ...more,
-  });
+  };
+  const fieldwork = makeApp(declared, services);
   const { host, units } = fieldwork;
+  const deployed = IS_DEPLOYED
+    ? await deployFieldwork({
+        ...services,
+        dataDirectory,
+        bindings: options.bindings ?? {},
+        platformSecret: SECRET,
+        tenants,
+        onIncident,
+      })
+    : null;
   const runner: DeliveryRunner = makeDeliveryRunner({
     vertical: units.scope.vertical,
     scope: host.scope,
@@ -82,7 +104,8 @@ export async function openFixture(more: Partial<AppServices> = {}, options: Fixt
   const call = (at: Instance | null, path: string, init: RequestInit = {}) => {
     const node = at && { ...at, vertical: 'fieldwork', version: '0.1.0', surface: 'app' };
     const env: Bindings = { ...options.bindings, node, clientAddress: streetAddress };
-    return fieldwork.app.fetch(new Request(`${at?.origin ?? 'http://internal.example'}${path}`, init), env);
+    const request = new Request(`${at?.origin ?? 'http://internal.example'}${path}`, init);
+    return deployed ? deployed.fetch(request, env) : fieldwork.app.fetch(request, env);
   };
 
   const platform = (method: 'GET' | 'POST', path: string, body?: unknown, secret = SECRET) =>
@@ -93,6 +116,7 @@ export async function openFixture(more: Partial<AppServices> = {}, options: Fixt
     });
 
   const provision = async (at: Instance, name: string, config?: Record<string, string>) => {
+    tenants.set(at.scope, { tenant: at.tenant, name });
     const response = await platform('POST', '/internal/provision', {
       tenantId: at.tenant,
       scopeId: at.scope,
@@ -188,11 +212,12 @@ export async function openFixture(more: Partial<AppServices> = {}, options: Fixt
     },
     cookieOf,
     /** Resolves when nothing that happens by itself is under way. */
-    settled: () => runner.idle(),
+    settled: () => (deployed ? new Promise<void>((resolve) => setTimeout(resolve, 500)) : runner.idle()),
     wake: (at: Instance) => runner.wake(at.scope),
     signedIn: async (at: Instance, sub: string, name = sub) => visitor(at, await cookieOf(at, sub, name)),
     [Symbol.asyncDispose]: async () => {
       await runner.stop();
+      await deployed?.stop();
       await engine.close();
       rmSync(dataDirectory, { recursive: true });
     },

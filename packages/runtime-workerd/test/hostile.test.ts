@@ -296,6 +296,29 @@ describe('too much', () => {
     expect((await place.visit('/api/me', ACME)).status).toBe(200);
   });
 
+  test.each([100, 5_000_000])(
+    'a refusal reaches the sender of %i bytes that were not read',
+    async (bytes) => {
+      const body = new ReadableStream({
+        pull: (controller) => {
+          controller.enqueue(new Uint8Array(bytes / 2));
+          if (bytes === sent) controller.close();
+          sent += bytes / 2;
+        },
+      });
+      let sent = bytes / 2;
+      const init = { method: 'POST', body, duplex: 'half', headers: { origin: 'https://elsewhere.example' } };
+      const refused = await place.visit('/api/sessions/end-all', ACME, init as RequestInit);
+      expect([refused.status, await refused.json()]).toMatchObject([403, { reason: 'cross_site' }]);
+    },
+  );
+
+  test('the length of a long answer stays known', async () => {
+    const response = await place.visit('/sized', ACME);
+    expect(response.headers.get('content-length')).toBe('200000');
+    expect((await response.arrayBuffer()).byteLength).toBe(200_000);
+  });
+
   test('a header of 100 MB is an answer that did not come', async () => {
     await expect(place.visit('/head', ACME)).rejects.toMatchObject({ code: 'unavailable' });
     const others = async () => (await place.visit('/api/me', BOLT).catch(() => null))?.status;

@@ -56,11 +56,49 @@ export class Control extends WorkerEntrypoint<HostEnv> {
   }
 }
 
+/** workerd itself reads that much of a body that nothing else reads. */
+const GRACE_BYTES = 65_536;
+
+/** Reads a body to its end, and passes on what is wanted. It does not reject. */
+async function readThrough(
+  body: ReadableStream<Uint8Array>,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  const reader = body.getReader();
+  let isWanted = true;
+  const unwanted = (): void => {
+    isWanted = false;
+  };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (isWanted) await writer.write(value).catch(unwanted);
+    }
+    await writer.close().catch(unwanted);
+  } catch (error) {
+    // The sender went away.
+    await writer.abort(error).catch(unwanted);
+  }
+}
+
 // biome-ignore lint/style/noDefaultExport: it is what workerd hands requests to.
 export default {
   async fetch(request: Request, env: HostEnv): Promise<Response> {
     const header = request.headers.get(CALL_HEADER);
     if (header === null) return new Response(null, { status: 400 });
-    return env.SCOPES.getByName(decodeCall(header).scope).fetch(request);
+    const scope = env.SCOPES.getByName(decodeCall(header).scope);
+    const bytes = Number(request.headers.get('content-length') ?? Number.NaN);
+    if (request.body === null || bytes <= GRACE_BYTES) return scope.fetch(request);
+    const { readable, writable } = new IdentityTransformStream();
+    const writer = writable.getWriter();
+    const read = readThrough(request.body, writer);
+    const answer = await scope.fetch(new Request(request, { body: readable }));
+    // An application that refuses an upload has not read it. Its sender would be cut off while writing, and miss the answer.
+    if (!answer.ok) {
+      writer.abort().catch(() => undefined);
+      await read;
+    }
+    return answer;
   },
 } satisfies ExportedHandler<HostEnv>;

@@ -94,7 +94,10 @@ export class Supervisor extends DurableObject<HostEnv> {
       this.#passed();
       return response;
     }
-    const { readable, writable } = new IdentityTransformStream();
+    // A stream without a known length would lose the header.
+    const length = response.headers.get('content-length');
+    const { readable, writable } =
+      length === null ? new IdentityTransformStream() : new FixedLengthStream(Number(length));
     void response.body.pipeTo(writable).then(
       () => this.#passed(),
       () => this.#passed(),

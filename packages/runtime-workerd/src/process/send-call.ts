@@ -7,6 +7,8 @@ export function sendCall(process: VerticalProcess, request: Request, call: Hoste
   const headers = new Headers(request.headers);
   // Nothing that a sender wrote may look like a word of the platform.
   for (const name of [...headers.keys()]) if (name.startsWith('x-freehold-')) headers.delete(name);
+  // The socket has no name of its own: the application compares this one with its origin.
+  if (!headers.has('host')) headers.set('host', new URL(request.url).host);
   if (call.caller) withoutProofs(headers, call.caller);
   headers.set(CALL_HEADER, encodeCall(call));
   const { method, url, signal } = request;

@@ -7,7 +7,7 @@ import type { Dispatcher, Pool } from 'undici';
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer']);
 /** Statuses of answers without a body (RFC 9110, section 15). */
 const WITHOUT_BODY = new Set([101, 204, 205, 304]);
-/** An answer of that many bytes, at most, is read whole: a stream of its own costs more than the bytes. */
+/** A body of that many bytes, at most, is read whole: a stream of its own costs more than the bytes. */
 const WHOLE_BYTES_MAX = 65_536;
 
 /** The parts of a request that go over the socket. */
@@ -18,6 +18,17 @@ export interface SentRequest {
   readonly headers: Headers;
   readonly body: ReadableStream<Uint8Array> | null;
   readonly signal?: AbortSignal;
+}
+
+/**
+ * A short body is read whole and goes out with the headers. An application may answer before it has read the body, and ends
+ * the connection: what is written afterwards would fail, and its answer with it.
+ */
+async function sendable(body: SentRequest['body'], headers: Headers): Promise<Readable | Uint8Array | null> {
+  if (body === null) return null;
+  const bytes = Number(headers.get('content-length') ?? Number.NaN);
+  if (bytes <= WHOLE_BYTES_MAX) return new Uint8Array(await new Response(body).arrayBuffer());
+  return Readable.fromWeb(body as unknown as NodeStream);
 }
 
 /** @param onEnd called once, after the last byte of the answer; with the error of one that broke off. */
@@ -44,7 +55,7 @@ async function send(
     method: method as Dispatcher.HttpMethod,
     path: `${pathname}${search}`,
     headers: [...headers].filter(([name]) => !OF_CONNECTION.has(name)).flat(),
-    body: body === null ? null : Readable.fromWeb(body as unknown as NodeStream),
+    body: await sendable(body, headers),
     ...(signal === undefined ? {} : { signal }),
   });
   const { statusCode: status } = answered;

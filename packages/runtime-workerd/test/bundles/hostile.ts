@@ -145,6 +145,11 @@ class Hostile extends Honest {
           [...request.headers].filter(([name]) => /^(?:x-|cookie$|authorization$)/.test(name)),
         ),
       );
+    if (pathname === '/sized') {
+      const { readable, writable } = new FixedLengthStream(200_000);
+      void writable.getWriter().write(new Uint8Array(200_000));
+      return new Response(readable, { headers: { 'content-length': '200000' } });
+    }
     if (pathname === '/planted') {
       const planted = ['sb_session=planted; Path=/', '__Host-sb_session=planted; Path=/; Secure', 'own=1'];
       return new Response('', { headers: planted.map((each): [string, string] => ['set-cookie', each]) });
