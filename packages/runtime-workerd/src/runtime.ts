@@ -16,7 +16,13 @@ import {
 } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
 import type { Moved, MoveOrder } from './host/orders.ts';
-import { COMPATIBILITY_DATE, COMPATIBILITY_FLAGS, MAIN_MODULE, type StoredBundle } from './lib/bundle.ts';
+import {
+  COMPATIBILITY_DATE,
+  COMPATIBILITY_FLAGS,
+  type Isolate,
+  MAIN_MODULE,
+  type StoredBundle,
+} from './lib/bundle.ts';
 import { liveSecrets, type PreviewPlace } from './previews/ports.ts';
 import { Previews } from './previews/previews.ts';
 import { BundleChecks } from './process/bundle-checks.ts';
@@ -98,6 +104,7 @@ interface Declared {
   readonly look?: unknown;
   /** Absent in bundles from before it could be declared. */
   readonly personal?: ScriptRow['personal'];
+  readonly isolate?: unknown;
 }
 
 /** A scope, and the script of the version that it is to run. */
@@ -215,20 +222,26 @@ export class WorkerdRuntime {
       );
     const { script, version, vertical } = upload;
     const named = { script, version, modules };
-    const blank = { publicPaths: [], egress: [], personal: {}, declared: null };
+    const blank = { publicPaths: [], egress: [], personal: {}, isolate: 'vertical', declared: null } as const;
     const stored = await bundles.putScript({ ...named, ...blank });
     this.#versions.set(`${vertical} ${stored.bundle}`, version);
     const declared = (await this.#checks.declarationOf(`${vertical}:${stored.bundle}`)) as Declared;
     requireSame(upload, declared);
     const { publicPaths, egress, personal = {}, letsPeopleIn, manifest } = declared;
+    const isolate: Isolate = declared.isolate === 'tenant' ? 'tenant' : 'vertical';
     if (letsPeopleIn === undefined) throw outdated();
     const signIn = {
       letsPeopleIn,
       look: requireLook(declared.look),
       manifest: { slug: manifest.slug, env: manifest.env, permissions: manifest.permissions },
     };
-    const known = { publicPaths, egress, personal, declared: signIn };
+    const known = { publicPaths, egress, personal, isolate, declared: signIn };
     this.#remember(vertical, await bundles.putScript({ ...named, ...known }));
+  }
+
+  #isolateOf(vertical: string, digest: string): Isolate {
+    const version = this.versionOf(vertical, digest);
+    return this.#scripts.get(`${vertical} ${version}`)?.isolate ?? 'vertical';
   }
 
   #remember(vertical: string, row: ScriptRow): void {
@@ -478,7 +491,10 @@ export class WorkerdRuntime {
         return this.#host;
       },
       openServices: (socket) =>
-        openServices(socket, { vertical, ports, bundle, onIncident, now, signIns, orders }),
+        openServices(socket, {
+          ...{ vertical, ports, bundle, onIncident, now, signIns, orders },
+          isolateOf: (digest) => this.#isolateOf(vertical, digest),
+        }),
       limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },
       onOutput: (line) => onOutput?.(vertical, line),
     };

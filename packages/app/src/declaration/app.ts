@@ -66,6 +66,11 @@ export interface AppDeclaration {
    * shows them beside those that it did call, and may refuse all others. Default: none.
    */
   readonly egress?: readonly string[];
+  /**
+   * `tenant`: where it is deployed, each tenant gets an isolate of its own, so that no variable of a module is shared between
+   * tenants; it costs some memory for each. Default: all instances of a version may share one.
+   */
+  readonly isolate?: 'tenant';
   /** The look of the supplied pages. Default: that of {@link AppLook}. */
   readonly look?: AppLook;
   /**

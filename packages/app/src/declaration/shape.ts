@@ -158,6 +158,7 @@ export const declarationShape = z.strictObject({
   publicSurface: surface.optional(),
   models: z.boolean().optional(),
   egress: z.array(host).max(100).optional(),
+  isolate: z.literal('tenant', { error: 'must be tenant, or left out' }).optional(),
   look: look.optional(),
   web: z
     .string()

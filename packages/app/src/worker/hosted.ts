@@ -189,6 +189,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
           })),
         ),
         egress: app.egress ?? [],
+        isolate: app.isolate ?? 'vertical',
         publicPaths: publicPathsOf(app.publicSurface),
         personal: app.erasure?.personal ?? {},
         look: app.look ?? {},

@@ -10,6 +10,7 @@ import {
   type InstanceProps,
 } from '@freehold/app/worker/capabilities';
 import { type Failure, fromFailure, PlatformError, problemDocument, toFailure } from '@freehold/contracts';
+import type { Isolate } from '../lib/bundle.ts';
 import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
 import { rememberInstance } from './instances.ts';
@@ -24,7 +25,9 @@ interface InstanceStub {
 }
 
 /** The settings of an instance, from the platform. */
-type Delivered = Pick<InstanceProps, 'settings' | 'platformSecret' | 'has'>;
+interface Delivered extends Pick<InstanceProps, 'settings' | 'platformSecret' | 'has'> {
+  readonly isolate: Isolate;
+}
 
 interface Started {
   readonly digest: string;
@@ -249,12 +252,13 @@ export class Supervisor extends DurableObject<HostEnv> {
     const stops = this.#stops;
     rememberInstance(this.ctx.id.toString(), instance);
     this.#settledAt = settingsChanges();
-    const delivered = await this.#settings(instance);
+    const { isolate, ...delivered } = await this.#settings(digest, instance);
     // Another bundle may run by now: this one would take its place.
     if (stops !== this.#stops) throw beingMoved();
     const { LOADER } = this.env;
     const { exports } = this.ctx;
-    const worker = LOADER.get(digest, () =>
+    // Instances of one name share the variables of their modules.
+    const worker = LOADER.get(isolate === 'tenant' ? `${digest} ${instance.tenant}` : digest, () =>
       loadedFrom(this.env, digest, {
         outbound: exports.Egress({ props: { digest } }),
         tail: exports.Tail({ props: { digest } }),
@@ -272,8 +276,11 @@ export class Supervisor extends DurableObject<HostEnv> {
     return { digest, instance: facet as unknown as InstanceStub };
   }
 
-  async #settings(instance: { readonly tenant: string; readonly scope: string }): Promise<Delivered> {
-    const response = await askPlatform(this.env, '/settings', instance);
+  async #settings(
+    digest: string,
+    instance: { readonly tenant: string; readonly scope: string },
+  ): Promise<Delivered> {
+    const response = await askPlatform(this.env, `/settings?bundle=${digest}`, instance);
     const answer = await response.json();
     if (!response.ok) throw fromFailure(answer as Failure);
     return answer as Delivered;

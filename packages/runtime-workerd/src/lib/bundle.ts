@@ -7,6 +7,9 @@ export interface StoredBundle {
   readonly modules: Readonly<Record<string, { readonly js: string } | { readonly data: string }>>;
 }
 
+/** The instances that share an isolate, and with it the variables of their modules: those of a tenant, or all. */
+export type Isolate = 'tenant' | 'vertical';
+
 /** The date of the runtime's behaviour that every bundle runs with. */
 export const COMPATIBILITY_DATE = '2026-07-01';
 export const COMPATIBILITY_FLAGS: readonly string[] = ['nodejs_compat'];

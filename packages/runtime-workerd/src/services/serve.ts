@@ -10,7 +10,7 @@ import { type OwnerReplacement, readInstance } from '@freehold/auth';
 import { PlatformError, type ScopeId, type TenantId, toFailure } from '@freehold/contracts';
 import { type BlobEntry, failureOf, type IncidentSink, type Outcome, unknownUnit } from '@freehold/store';
 import { z } from 'zod';
-import type { StoredBundle } from '../lib/bundle.ts';
+import type { Isolate, StoredBundle } from '../lib/bundle.ts';
 import { judgeCall, withoutSecrets } from './identity-calls.ts';
 import type { OrdersInFlight } from './orders-in-flight.ts';
 import type { InstanceRef, PlatformPorts } from './ports.ts';
@@ -27,6 +27,8 @@ export interface ServicesOptions {
   readonly ports: PlatformPorts;
   /** Null for one that is not there. @throws Error for one that is damaged. */
   readonly bundle: (digest: string) => Promise<StoredBundle | null>;
+  /** The instances that share an isolate of a bundle. */
+  readonly isolateOf: (digest: string) => Isolate;
   readonly onIncident: IncidentSink;
   readonly now: () => number;
   readonly signIns: Pick<SignIns, 'recognised'>;
@@ -61,7 +63,7 @@ const HOLDERS = new WeakMap<object, string | null>();
 
 /** The calls of an instance. The owner of the scope was checked. */
 const ROUTES: Readonly<Record<string, Route>> = {
-  'GET /settings': async ({ response }, { vertical, ports }) => {
+  'GET /settings': async ({ response, url }, { vertical, ports, isolateOf }) => {
     const [{ settings, platformSecret }, secrets] = await Promise.all([
       ports.settingsOf(vertical),
       ports.secretsOf(vertical),
@@ -70,6 +72,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
       settings: { ...secrets, ...settings },
       platformSecret,
       has: { blobs: ports.blobs !== null, foreignSeals: ports.foreignSeals === true },
+      isolate: isolateOf(url.searchParams.get('bundle') ?? ''),
     });
   },
   'POST /identity': async (asked, options) => {

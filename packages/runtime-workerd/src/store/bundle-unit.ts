@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { AppLook } from '@freehold/app';
 import { PlatformError, type VerticalManifest } from '@freehold/contracts';
 import { defineUnit, type SqlDatabase, type UnitDefinition, type UnitStub } from '@freehold/store';
+import type { Isolate } from '../lib/bundle.ts';
 
 /** One file of a version. */
 export interface ModuleName {
@@ -26,6 +27,7 @@ export interface ScriptRow {
   readonly egress: readonly string[];
   /** The columns with personal data that it declares, by table. */
   readonly personal: Readonly<Record<string, readonly string[]>>;
+  readonly isolate: Isolate;
   /** Null for one that was uploaded before this was noted, and for one whose upload is not done. */
   readonly declared: DeclaredSignIn | null;
 }
@@ -50,6 +52,7 @@ type BundleMethods = {
     readonly publicPaths: readonly string[];
     readonly egress: readonly string[];
     readonly personal: ScriptRow['personal'];
+    readonly isolate: Isolate;
     readonly declared: DeclaredSignIn | null;
   }): ScriptRow;
   script(input: { readonly script: string }): ScriptRow | null;
@@ -102,6 +105,11 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
           name: 'columns with personal data',
           sql: "ALTER TABLE scripts ADD COLUMN personal TEXT NOT NULL DEFAULT '{}'",
         },
+        {
+          version: 4,
+          name: 'the isolates of a version',
+          sql: "ALTER TABLE scripts ADD COLUMN isolate TEXT NOT NULL DEFAULT 'vertical'",
+        },
       ],
     },
   ],
@@ -117,7 +125,7 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       db.run('INSERT INTO modules (digest, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING', digest, bytes);
       return null;
     },
-    putScript: ({ script, version, modules, publicPaths, egress, personal, declared }) => {
+    putScript: ({ script, version, modules, publicPaths, egress, personal, isolate, declared }) => {
       const bundle = bundleDigest(modules);
       for (const { name, mediaType, digest } of modules) {
         if (!db.get('SELECT 1 AS found FROM modules WHERE digest = ?', digest)) throw missingModule(name);
@@ -127,12 +135,13 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
         );
       }
       db.run(
-        `INSERT INTO scripts (${SCRIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO scripts (${SCRIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
            ON CONFLICT (script) DO UPDATE SET version = excluded.version, bundle = excluded.bundle,
              public_paths = excluded.public_paths, egress = excluded.egress, personal = excluded.personal,
-             declared = excluded.declared`,
+             isolate = excluded.isolate, declared = excluded.declared`,
         ...[script, version, bundle, JSON.stringify(publicPaths), JSON.stringify(egress)],
         JSON.stringify(personal),
+        isolate,
         declared && JSON.stringify(declared),
       );
       return requireScript(db, script);
@@ -196,10 +205,11 @@ interface RawScript {
   readonly public_paths: string;
   readonly egress: string;
   readonly personal: string;
+  readonly isolate: Isolate;
   readonly declared: string | null;
 }
 
-const SCRIPT_COLUMNS = 'script, version, bundle, public_paths, egress, personal, declared';
+const SCRIPT_COLUMNS = 'script, version, bundle, public_paths, egress, personal, isolate, declared';
 
 function scriptOf({ public_paths, egress, personal, declared, ...row }: RawScript): ScriptRow {
   const listOf = (text: string) => JSON.parse(text) as readonly string[];

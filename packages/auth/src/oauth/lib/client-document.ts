@@ -114,7 +114,7 @@ async function readText({ headers, body }: Response): Promise<string> {
     await body?.cancel();
     throw new TypeError('the document is too large');
   }
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
   let size = 0;
   for await (const chunk of body ?? []) {

@@ -35,7 +35,7 @@ export async function readParameters(request: Request): Promise<Parameters> {
   let text: string;
   try {
     const bytes = await readBodyBytes(request, FORM_BYTES_MAX);
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (cause) {
     throw new OAuthError(
       'invalid_request',

@@ -1,0 +1,56 @@
+/** The variables of a bundle's modules: shared by all instances, or by those of a tenant, as its declaration says. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { notes } from './bundles/plain.ts';
+import { ACME, BOLT, type Instance, openPlace, type Place, SECOND } from './place.ts';
+
+let place: Place;
+
+/** Answers with the number of requests that its module has seen. */
+const bundleOf = (version: string, isolate: string): string => `
+  import { hostedApp } from '@freehold/app/worker/hosted';
+  import { notes } from './plain.ts';
+  const { Instance: Plain, Declaration } = hostedApp({ ...notes('${version}', []), ${isolate} });
+  export { Declaration };
+  let requests = 0;
+  export class Instance extends Plain {
+    async fetch() {
+      requests += 1;
+      return new Response(String(requests));
+    }
+  }`;
+
+beforeAll(async () => {
+  place = openPlace({ vertical: 'notes' });
+}, 60_000);
+
+afterAll(() => place.close());
+
+async function deploy(version: string, isolate: string): Promise<string> {
+  const script = await place.upload(notes(version, []), bundleOf(version, isolate));
+  await place.runtime.serve({ vertical: 'notes', archiveScript: script });
+  return script;
+}
+
+async function counts(): Promise<string[]> {
+  const said: string[] = [];
+  for (const instance of [ACME, SECOND, BOLT]) said.push(await (await place.visit('/', instance)).text());
+  return said;
+}
+
+const moveAll = (script: string): Promise<unknown> =>
+  Promise.all(
+    [ACME, SECOND, BOLT].map(({ tenant, scope }: Instance) =>
+      place.runtime.move({ vertical: 'notes', tenant, scope, script }),
+    ),
+  );
+
+test('all instances of a version share them, unless it asks for an isolate for each tenant', async () => {
+  await deploy('1.0.0', '');
+  expect(await counts()).toEqual(['1', '2', '3']);
+  await moveAll(await deploy('1.1.0', "isolate: 'tenant'"));
+  // Two instances of one tenant, and one of another.
+  expect(await counts()).toEqual(['1', '2', '1']);
+  // The platform reads it again after a start.
+  await place.reopen();
+  expect(await counts()).toEqual(['1', '2', '1']);
+}, 60_000);
