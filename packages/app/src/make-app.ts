@@ -28,6 +28,7 @@ import { mountPages } from './pages/pages.ts';
 import { problemPages } from './pages/problem-page.ts';
 import { platformSurface } from './platform/platform-hooks.ts';
 import { makeScopePeople } from './platform/scope-people.ts';
+import { programPermissions } from './programs/parts.ts';
 import { mountPrograms } from './programs/program-routes.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
 import {
@@ -110,7 +111,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
     mountPrograms(hono, {
       ...signInParts,
       signIn,
-      permissions: manifest.permissions,
+      permissions: programPermissions(manifest.permissions, app.operations),
       holdings: async ({ scope }, principal) => {
         const asked = { principal: principal as PrincipalId, records: true };
         const { permissions, recordPermissions = [] } = await host.scope(scope).holdings(asked);

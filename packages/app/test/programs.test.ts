@@ -1,4 +1,5 @@
 /** Programs at an instance where people sign in with a browser: let in with its address alone, narrow, seen, and ended. */
+import type { Mail } from '@freehold/auth';
 import { UnauthorizedError } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { allowing, connect, fieldsOf, LOOPBACK, ProgramStore } from './program-client.ts';
@@ -249,6 +250,24 @@ describe('the consent', () => {
       answer: 'no',
     });
     expect(new URL(declined.location ?? '').searchParams.get('error')).toBe('access_denied');
+  });
+
+  test('is followed by a mail to its person, and stands although the mail cannot be sent', async () => {
+    const mails: Mail[] = [];
+    const mailer = {
+      send: async (mail: Mail) => {
+        mails.push(mail);
+        if (mails.length > 1) throw new Error('the mail server is away');
+      },
+    };
+    await using opened = await open({ services: { mailer } });
+    const { app, owner } = opened;
+    await connect(app, new ProgramStore(), allowing(owner));
+    expect(mails).toMatchObject([
+      { to: 'ada@example.org', subject: 'Claude Desktop may now use The Inn for you' },
+    ]);
+    await connect(app, new ProgramStore(), allowing(owner));
+    expect(app.incidents).toHaveLength(1);
   });
 
   test('of nothing at all is asked again', async () => {

@@ -78,7 +78,8 @@ pre { margin: .375rem 0 .75rem; padding: .75rem; border: 1px solid var(--auth-li
 .places span { color: var(--auth-muted); font-size: .9375rem; }
 fieldset { margin: 0 0 1rem; padding: 0; border: 0; min-width: 0; }
 legend { padding: 0; margin: 0 0 .5rem; font-weight: 550; }
-.nested { margin: 0 0 0 2rem; }
+.nested { margin: 0 0 1rem 2rem; }
+.nested summary { margin: 0 0 .5rem; }
 .consequences { margin: 0 0 1rem; padding-left: 1.25rem; }
 .consequences li { margin: 0 0 .375rem; }
 @media (min-width: 40rem) { body { padding-top: 1.5rem; } .top { margin-bottom: 2rem; } .places { grid-template-columns: 1fr 1fr; } .page:not(.wide) { margin-top: 4rem; } }

@@ -35,9 +35,9 @@ export function accessChoice(
 ${option('read', t.programs.read)}${option('all', t.programs.all)}${
   offered.length > 0 &&
   html`${option('some', t.programs.some)}
-<div class="nested">${offered.map(([key, words]) =>
-    checkbox({ name: PREFIX + key, label: words, checked: ticked.includes(key) }),
-  )}</div>`
+<details class="nested"${access === 'some' && html` open`}><summary>${t.programs.permissions}</summary>${offered.map(
+    ([key, words]) => checkbox({ name: PREFIX + key, label: words, checked: ticked.includes(key) }),
+  )}</details>`
 }</fieldset>`;
 }
 

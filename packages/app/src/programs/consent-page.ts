@@ -16,6 +16,7 @@ import { PATHS, seeOther, signInUrl } from '../pages/frame.ts';
 import { facts } from '../pages/parts.ts';
 import { accessChoice, accessFields, offeredPermissions, readAccess } from './access-form.ts';
 import { keepQuery, keptQuery } from './kept-query.ts';
+import { mailOfEntry } from './notice.ts';
 import type { ProgramParts } from './parts.ts';
 import { serverOf } from './server.ts';
 import { isMemberVisit, type MemberVisit, notMember, openVisit, showPage, type Visit } from './visit.ts';
@@ -117,6 +118,7 @@ export async function consent(parts: ProgramParts, c: AppContext): Promise<Respo
     return askFor(visit, request, visit.t.programs.choose);
   }
   const location = await server.letIn(request, by, allowed);
+  await mailOfEntry(visit, request.client.name);
   return seeOther(location);
 }
 

@@ -2,11 +2,17 @@
 import type { IdentityDirectory } from '@freehold/auth';
 import type { ClientDocuments } from '@freehold/auth/programs';
 import type { TenantId } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import type { AppLook } from '../declaration/app.ts';
 import type { AppServices, Instance, SignIns } from '../declaration/env.ts';
+import { TEAM_PERMISSIONS } from '../declaration/supplied.ts';
 import type { Look } from '../pages/style.ts';
 
-export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fetch'> {
+export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fetch' | 'onIncident'> {
+  /** Tells people of programs that were let in for them. Default: no mail is sent. */
+  readonly mailer?: AppServices['mailer'] | undefined;
+  /** Names the vertical in incidents. */
+  readonly slug: string;
   readonly signIn: SignIns;
   readonly directory: (tenant: TenantId) => IdentityDirectory;
   /** The declared permissions and their descriptions. */
@@ -20,4 +26,18 @@ export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fe
 export interface ProgramParts extends ProgramOptions {
   readonly documents: ClientDocuments;
   readonly pageLook: Look;
+}
+
+/**
+ * Returns the permissions that are of use to a program. Those of the team are for people and their pages, unless an
+ * operation demands one.
+ */
+export function programPermissions(
+  declared: Readonly<Record<string, string>>,
+  operations: OperationTable = {},
+): Readonly<Record<string, string>> {
+  const demanded = new Set(Object.values(operations).map(({ permission }) => permission));
+  return Object.fromEntries(
+    Object.entries(declared).filter(([key]) => demanded.has(key) || !Object.hasOwn(TEAM_PERMISSIONS, key)),
+  );
 }

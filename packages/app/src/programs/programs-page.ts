@@ -7,6 +7,7 @@ import { PATHS, seeOther } from '../pages/frame.ts';
 import { button, day, facts, moment, oneOf, section, select } from '../pages/parts.ts';
 import { MCP_PATH } from '../request/caller.ts';
 import { accessChoice, accessFields, offeredPermissions, readAccess } from './access-form.ts';
+import { mailOfEntry } from './notice.ts';
 import type { ProgramParts } from './parts.ts';
 import { type MemberVisit, openMemberVisit, showPage } from './visit.ts';
 
@@ -156,6 +157,7 @@ export async function makeToken(parts: ProgramParts, c: AppContext): Promise<Res
       allowed: readAccess(sent, offered),
       ttlMs: (LIVES.includes(sent.days ?? '') ? Number(sent.days) : 0) * DAY_MS,
     });
+    await mailOfEntry(visit, (sent.name ?? '').trim());
     return show(visit, { token });
   });
 }

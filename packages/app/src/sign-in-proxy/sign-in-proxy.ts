@@ -17,6 +17,7 @@ import { Hono } from 'hono';
 import type { AppLook } from '../declaration/app.ts';
 import type { AppEnv, AppServices, Instance, Node, SignIn } from '../declaration/env.ts';
 import type { HostedCaller } from '../declaration/hosted-caller.ts';
+import { programPermissions } from '../programs/parts.ts';
 import { mountPrograms, PROGRAM_BASES } from '../programs/program-routes.ts';
 import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
 import { requireNode, SAFE_METHODS } from '../request/caller.ts';
@@ -77,8 +78,10 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
   );
   mountPrograms(routes, {
     ...parts,
+    slug: manifest.slug,
+    ...(mailer && { mailer }),
     signIn: makeSignIns(signIns),
-    permissions: manifest.permissions ?? {},
+    permissions: programPermissions(manifest.permissions ?? {}),
   });
   // The application answers it, so that it looks like all its failures.
   routes.onError((error) => {

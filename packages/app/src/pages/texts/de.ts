@@ -387,7 +387,8 @@ export const de: Texts = {
     mayDo: 'Was es darf',
     read: 'Nur lesen',
     all: 'Alles, was Sie dürfen',
-    some: 'Nur, was hier angekreuzt ist:',
+    some: 'Nur manches davon',
+    permissions: 'Berechtigungen wählen',
     since: 'Seit',
     used: 'Zuletzt verwendet',
     usedFrom: 'von',
@@ -440,6 +441,9 @@ export const de: Texts = {
     signInFirst: 'Melden Sie sich zuerst an',
     signInAgain:
       'Sie sind noch nicht angemeldet. Melden Sie sich an, dann kann das Programm zugelassen werden.',
+    mailSubject: (name, business) => `${name} darf nun ${business} für Sie nutzen`,
+    mailText: (name, business, url) =>
+      `${name} wurde bei ${business} zugelassen und handelt dort für Sie.\n\nWaren Sie das nicht, beenden Sie es sofort und melden Sie sich überall ab:\n${url}\n`,
   },
   erase: {
     title: 'Eine Person löschen',

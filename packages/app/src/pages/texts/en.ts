@@ -329,7 +329,8 @@ export const en: Texts = {
     mayDo: 'What it may do',
     read: 'Reading only',
     all: 'Everything that you may do',
-    some: 'Only what is ticked here:',
+    some: 'Only some of it',
+    permissions: 'Choose the permissions',
     since: 'Since',
     used: 'Last used',
     usedFrom: 'from',
@@ -379,6 +380,9 @@ export const en: Texts = {
     lost: 'This request has expired, or is not of this browser. Start again in the program.',
     signInFirst: 'Sign in first',
     signInAgain: 'You are not signed in yet. Sign in, and the program can be let in.',
+    mailSubject: (name, business) => `${name} may now use ${business} for you`,
+    mailText: (name, business, url) =>
+      `${name} was let in to ${business}, and acts for you there.\n\nIf that was not you, end it at once, and sign out everywhere:\n${url}\n`,
   },
   erase: {
     title: 'Erase a person',

@@ -217,6 +217,7 @@ export interface Texts {
     readonly read: string;
     readonly all: string;
     readonly some: string;
+    readonly permissions: string;
     readonly since: string;
     readonly used: string;
     readonly usedFrom: string;
@@ -255,6 +256,8 @@ export interface Texts {
     readonly lost: string;
     readonly signInFirst: string;
     readonly signInAgain: string;
+    readonly mailSubject: With<[name: string, business: string]>;
+    readonly mailText: With<[name: string, business: string, url: string]>;
   };
   readonly erase: {
     readonly title: string;
