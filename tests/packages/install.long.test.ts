@@ -7,17 +7,25 @@ import { readPackageJson } from '../../tools/pack/workspaces.ts';
 import { startProgram } from '../scaffold/processes.ts';
 import { readBlocks } from '../support/docs-examples.ts';
 import { ENTRIES, importEntries, packInto, root } from '../support/packages.ts';
+import { freePorts } from '../support/platform.ts';
 
 const BUILDING_MS = 300_000;
 /** The tests' own scratch directory is in memory, and this is half a gigabyte. */
 const ON_DISK = '/var/tmp';
 
 let home: string;
-/** npm's own cache, so that a second run fetches nothing. */
+/** The cache of this machine's npm, so that a second run fetches nothing. */
 let cache: string;
+/** Its registry: npm beside another Node.js does not read the machine's settings. */
+let registry: string;
 beforeAll(() => {
   home = mkdtempSync(join(ON_DISK, 'freehold-install-'));
-  cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim();
+  [cache = '', registry = ''] = ['cache', 'registry'].map((key) =>
+    execFileSync('npm', ['config', 'get', key], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: elsewhere },
+    }).trim(),
+  );
   packInto(join(home, 'packages'), '--check');
 }, BUILDING_MS);
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -39,7 +47,12 @@ describe.each([
 ])('with npm on %s', (name, path) => {
   const start = () => join(home, name.replaceAll(/\W/g, '-'));
   const project = () => join(start(), 'paper-trail');
-  const env = () => ({ PATH: path, npm_config_cache: cache, npm_config_prefer_offline: 'true' });
+  const env = () => ({
+    PATH: path,
+    npm_config_cache: cache,
+    npm_config_registry: registry,
+    npm_config_prefer_offline: 'true',
+  });
   const shell = (line: string, cwd: string) => {
     const { status, stdout, stderr } = spawnSync('sh', ['-c', line], {
       cwd,
@@ -95,11 +108,12 @@ describe.each([
   test('the project passes its tests, and is served', { timeout: BUILDING_MS }, async () => {
     const [serve = '', ...others] = inProject.trim().split('\n').reverse();
     runLines(others.reverse().join('\n'), project());
+    const [port, issuerPort] = await freePorts(2);
     await using running = await startProgram({
-      line: ['sh', '-c', serve],
+      line: ['sh', '-c', `${serve} -- --port ${port} --issuer-port ${issuerPort}`],
       cwd: project(),
-      env: { ...env(), PORT: '0' },
-      ready: /(http:\/\/\S+:\d+)/,
+      env: env(),
+      ready: / is at (http:\S+)$/m,
     });
     expect((await fetch(`${running.said[1]}/api/notes`)).status).toBe(401);
   });

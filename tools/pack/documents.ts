@@ -9,6 +9,7 @@ const PAGES = [
   'guide/*.md',
   'testing.md',
   'dev.md',
+  'deploying.md',
   'models.md',
   'identity/sign-in.md',
   'packages.md',

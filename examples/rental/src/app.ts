@@ -20,5 +20,7 @@ export default defineApp({
   look: { color: '#7a3e00' },
   // Built by `npm run build`, and by `npm run web` again on each save.
   web: './web/dist',
+  // The team, the account, invites, the log and settings keep their pages.
+  suppliedPages: true,
   authenticatedPrincipal: signedIn(),
 });

@@ -48,6 +48,9 @@ function Counter() {
 
   return (
     <main>
+      <nav aria-label="Supplied pages">
+        {shop?.may('team.read') && <a href="/team">Team</a>} <a href="/account">Your account</a>
+      </nav>
       <h1>Rental</h1>
       <p role="alert">{problem}</p>
       {shop && (

@@ -136,7 +136,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   });
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));
-  if (app.web === undefined) mountPages(hono, pages);
+  if (app.suppliedPages ?? app.web === undefined) mountPages(hono, pages);
   mountWeb(hono, services);
   return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
 }

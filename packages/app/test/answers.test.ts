@@ -142,8 +142,8 @@ const INDEX: WebFile = {
   etag: `"${createHash('sha256').update(BODY).digest('base64url')}"`,
   immutable: false,
 };
-const openWithPages = () =>
-  openSmallApp({ app: { web: './web' }, services: { webFiles: new Map([['/index.html', INDEX]]) } });
+const openWithPages = (more: Pick<AppDeclaration, 'suppliedPages'> = {}) =>
+  openSmallApp({ app: { web: './web', ...more }, services: { webFiles: new Map([['/index.html', INDEX]]) } });
 
 test('an application with pages of its own shows people a page for a refusal of its API, and programs the document', async () => {
   await using fixture = await openWithPages();
@@ -154,6 +154,18 @@ test('an application with pages of its own shows people a page for a refusal of 
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   // Its own pages are served as before: the supplied ones take no address of theirs.
   expect((await fixture.reader().open('/team')).text).toBe(new TextDecoder().decode(BODY));
+});
+
+test('an application keeps the supplied pages beside its own where it says so', async () => {
+  await using fixture = await openWithPages({ suppliedPages: true });
+  const own = new TextDecoder().decode(BODY);
+  const ada = await fixture.signedIn('ada', 'Ada Lovelace');
+  const titleAt = async (path: string) => /<h1>(.*)<\/h1>/.exec((await ada.open(path)).text)?.[1];
+  expect([(await ada.open('/')).text, (await ada.open('/bookings')).text]).toEqual([own, own]);
+  expect(await titleAt('/team')).toBe('Team');
+  expect(await titleAt('/account')).toBe('Your account');
+  expect(await titleAt('/?invite=none')).toBe('This link does not work');
+  expect(await titleAt('/?claim=none')).toBeDefined();
 });
 
 test('built pages are negotiated as HTTP has it', async () => {

@@ -75,9 +75,14 @@ export interface AppDeclaration {
   readonly look?: AppLook;
   /**
    * The folder of the application's own built pages, relative to its `package.json`: `./web/dist`. They take the place of
-   * the supplied ones, sign-in excepted. Default: the supplied pages.
+   * the supplied ones, sign-in excepted, unless {@link suppliedPages} keeps these. Default: the supplied pages.
    */
   readonly web?: string;
+  /**
+   * True keeps the supplied pages beside `web`: the team, links of invites and claims, the log, the account, settings and
+   * erasure stay at their addresses, and `/` without such a link is that of `web`. Default: true without `web`, else false.
+   */
+  readonly suppliedPages?: boolean;
   /** Adds what is no operation, behind the supplied routes. Handlers under `/api` ask {@link AppTools.principal} first. */
   readonly routes?: AppRoutes;
   /** The API's document: its description, contact, license, tags, and the routes that `routes` adds. */

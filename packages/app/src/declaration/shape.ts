@@ -164,6 +164,7 @@ export const declarationShape = z.strictObject({
     .string()
     .refine(isInside, 'must be a folder of the project, relative to package.json, such as ./web/dist')
     .optional(),
+  suppliedPages: z.boolean().optional(),
   routes: handler.optional(),
   openapi: openapi.optional(),
   authenticatedPrincipal: seam,

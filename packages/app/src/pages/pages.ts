@@ -54,9 +54,21 @@ const ROUTES: readonly PageRoute[] = [
   { path: PATHS.settings, get: settingsPage },
 ];
 
-/** Mounts the pages. The application's own routes at these addresses, which are mounted before, take their place. */
+/**
+ * Mounts the pages. The application's own routes at these addresses, which are mounted before, take their place. Beside
+ * built pages of its own, the first page is theirs but for the links of invites and claims.
+ */
 export function mountPages(app: Hono<AppEnv>, pages: Pages): void {
+  const hasWeb = pages.services.app.web !== undefined;
   for (const { path, get, post } of ROUTES) {
+    if (hasWeb && path === PATHS.front) {
+      app.get(path, async (c: AppContext, next) =>
+        c.req.query('invite') === undefined && c.req.query('claim') === undefined
+          ? next()
+          : answer(pages, c, { path, handler: frontPage }),
+      );
+      continue;
+    }
     if (get) app.get(path, async (c: AppContext) => answer(pages, c, { path, handler: get }));
     if (post)
       app.post(path, async (c: AppContext) => {

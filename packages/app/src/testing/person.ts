@@ -1,5 +1,5 @@
 /** A person with a browser at an instance: signed in, and a member when the test gave a role. */
-import { PlatformError, type PrincipalId } from '@freehold/contracts';
+import { PlatformError, type PrincipalId, problemSchema } from '@freehold/contracts';
 import type { ScopeHost } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import type { z } from 'zod';
@@ -99,10 +99,29 @@ export function makePerson<O extends OperationTable>(parts: PersonParts): Person
     upload: async (recordPath, { name, type = 'text/plain', body }) => {
       const path = `${recordPath}/attachments?filename=${encodeURIComponent(name)}`;
       const response = await http('POST', path, body, { 'content-type': type });
-      if (response.status !== 201)
-        throw new Error(`POST ${path} was answered ${response.status}: ${await response.text()}`);
+      if (response.status !== 201) throw await refusalOf(response);
       return ((await response.json()) as { readonly id: string }).id;
     },
     mcp: () => makeMcp(http),
   };
+}
+
+/** The refusal of a route, as `call` throws that of an operation. */
+async function refusalOf(response: Response): Promise<Error> {
+  const text = await response.text();
+  const problem = problemSchema.safeParse(parseJson(text));
+  if (!problem.success) return new Error(`It was answered ${response.status}: ${text}`);
+  const { code, detail, reason, errors } = problem.data;
+  return new PlatformError(code, detail, {
+    ...(reason !== undefined && { reason }),
+    ...(errors !== undefined && { errors }),
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -64,9 +64,12 @@ test('routes answer a session, and files are attached', async () => {
   const file = await ada.upload(`/api/bookings/${id}`, { name: 'boat.txt', body: 'a boat' });
   const read = await ada.http('GET', `/api/bookings/${id}/attachments/${file}`);
   expect(await read.text()).toBe('a boat');
-  await expect(instance.as('eve').upload(`/api/bookings/${id}`, { name: 'x', body: 'x' })).rejects.toThrow(
-    '403',
-  );
+  await expect(
+    instance.as('eve').upload(`/api/bookings/${id}`, { name: 'x', body: 'x' }),
+  ).rejects.toMatchObject({
+    code: 'forbidden',
+    reason: 'not_a_member',
+  });
 });
 
 test('a fault of a handler reaches its test as it was thrown', async () => {

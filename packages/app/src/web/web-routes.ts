@@ -32,7 +32,9 @@ export function mountWeb(app: Hono<AppEnv>, { deps: { webFiles: files }, manifes
     // The front page answers every client: a monitor, a load balancer, curl.
     if (page && (path === '/' || isNavigation(c))) return serve(c, page);
     if (!files && path === '/')
-      return c.text(`The pages of ${manifest.name} are not built. Its API is under /api.\n`);
+      return c.text(
+        `The pages of ${manifest.name} are not built: run npm run build. Its API is under /api.\n`,
+      );
     throw new PlatformError('not_found', 'There is nothing at this address.');
   });
   app.all('*', (c) => answerOtherMethod(c.req.method, ['GET']));

@@ -75,9 +75,17 @@ export const newCommand = command({
     });
 
     const shown = relative(cwd, directory) || '.';
-    const next = [...(shown === '.' ? [] : [`cd ${quoted(shown)}`]), 'npm install', 'npm run dev'];
+    const next = [
+      ...(shown === '.' ? [] : [`cd ${quoted(shown)}`]),
+      'npm install',
+      ...(template === 'react' ? ['npm run build'] : []),
+      'npm run dev',
+    ];
     const notes = [
       'Everything under /api answers 401 until you let people in: src/app.ts says how.',
+      ...(template === 'react'
+        ? ['npm run web, in a second terminal, builds the page again on each save.']
+        : []),
       ...(packages === null ? [UNPUBLISHED] : []),
     ];
     return {

@@ -10,6 +10,8 @@ export default defineApp({
   operations: { ...noteOperations },
   // Built by `npm run build`, and by `npm run web` again on each save.
   web: './web/dist',
+  // The team, the account, invites, the log and settings keep their pages.
+  suppliedPages: true,
   // Everything under /api answers 401 until this is signedIn(), from the same package.
   authenticatedPrincipal: unauthenticated(),
 });

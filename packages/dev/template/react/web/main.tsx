@@ -54,6 +54,9 @@ function Notes() {
 
   return (
     <main>
+      <nav aria-label="Supplied pages">
+        <a href="/team">Team</a> <a href="/account">Your account</a>
+      </nav>
       <h1>{TITLE}</h1>
       <form onSubmit={add}>
         <input
