@@ -3,6 +3,7 @@ import { inNode, type Mutant } from './mutant.ts';
 
 const src = 'packages/runtime-workerd/src';
 const hostile = 'packages/runtime-workerd/test/hostile.test.ts';
+const previews = 'packages/runtime-workerd/test/previews.test.ts';
 const signIn = 'packages/runtime-workerd/test/sign-in.test.ts';
 const supervisor = 'packages/runtime-workerd/test/supervisor.test.ts';
 
@@ -136,5 +137,41 @@ export const RUNTIME: readonly Mutant[] = [
     find: "failure?.reason === 'migration_unknown' ? order : null",
     replace: 'failure === null ? null : null',
     killer: inNode(supervisor, 'a move that a crash cuts off after the migration'),
+  },
+  {
+    id: 'runtime-preview-unmasked',
+    requirement: null,
+    claim: 'Personal columns come into a preview as they are.',
+    file: `${src}/previews/mask-copy.ts`,
+    find: 'if (isMasked[column] === true) return mask(value);',
+    replace: 'if (isMasked[column] === true) return value;',
+    killer: inNode(`${src}/previews/mask-copy.test.ts`, 'keeps the form of each value, and none of it'),
+  },
+  {
+    id: 'runtime-preview-has-the-members',
+    requirement: null,
+    claim: 'Members, answers and keys of the live scope come into a preview.',
+    file: `${src}/previews/mask-copy.ts`,
+    find: 'if (!KEPT.has(name)) return null;',
+    replace: 'if (!KEPT.has(name) && row.length === 0) return null;',
+    killer: inNode(`${src}/previews/mask-copy.test.ts`, 'only those come along that an application runs on'),
+  },
+  {
+    id: 'runtime-preview-with-a-network',
+    requirement: null,
+    claim: 'The code of a preview calls public hosts.',
+    file: `${src}/previews/ports.ts`,
+    find: "mode: network ? 'observe' : 'declared-only'",
+    replace: "mode: network ? 'observe' : 'observe'",
+    killer: inNode(previews, 'it calls no host'),
+  },
+  {
+    id: 'runtime-preview-outlives-its-end',
+    requirement: null,
+    claim: 'The data of a preview stays after its end.',
+    file: `${src}/previews/previews.ts`,
+    find: '    rmSync(this.#folderOf(id), { recursive: true, force: true });\n    await',
+    replace: '    await',
+    killer: inNode(previews, 'at its end nothing is left'),
   },
 ];

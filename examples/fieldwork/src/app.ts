@@ -35,6 +35,12 @@ export const fieldwork = defineApp({
       if (subject.startsWith(`${CUSTOMER_PREFIX}_`)) eraseCustomer(sql, subject, now);
     },
     reseal: ({ sql, reseal }) => resealMarks(sql, reseal),
+    personal: {
+      customers: ['name', 'phone', 'email', 'remarks', 'search'],
+      sites: ['label', 'street', 'postcode', 'city', 'access', 'search'],
+      order_notes: ['text'],
+      requests: ['name', 'phone', 'email', 'what', 'wished'],
+    },
   },
   publicSurface: appointments,
   models: true,

@@ -2,7 +2,15 @@
  * Previews of a vertical (design: runtime, "Previews"): making one, listing, opening and ending it. The directory keeps who
  * has which until when; the runtime has the bundle, the copy and the process.
  */
-import { PlatformError, pageOf, pageQuery, type ScopeId, scopeId, type TenantId } from '@freehold/contracts';
+import {
+  PlatformError,
+  pageOf,
+  pageQuery,
+  type ScopeId,
+  scopeId,
+  type TenantId,
+  toTimestamp,
+} from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { requireReachable } from '../copies/operations.ts';
@@ -252,7 +260,8 @@ function hostnameOf(
 }
 
 function fieldsOf({ id, version, hostname, branch, network, copied, expiresAtMs }: PreviewRow) {
-  return { preview: id, version, hostname, branch, network, copied, expiresAtMs };
+  const expiresAt = toTimestamp(expiresAtMs);
+  return { preview: id, version, hostname, branch, network, copied, expiresAt };
 }
 
 function auditOf(

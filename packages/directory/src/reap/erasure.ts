@@ -114,6 +114,8 @@ export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing)
     'entitlement_sets',
     'entitlements',
     'connect_rounds',
+    // Their data went before; a restore of the directory brings rows back.
+    'previews',
     // Builders are people of the tenant; their sessions and tokens go with them.
     'staff',
   ])
