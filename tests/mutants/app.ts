@@ -230,4 +230,13 @@ export const APP: readonly Mutant[] = [
     replace: 'known.some(hasAddressAlone)',
     killer: inNode(answers, 'a person without a name is known by the address to those alone'),
   },
+  {
+    id: 'app-program-among-people',
+    requirement: null,
+    claim: 'A program makes invites, ends sessions and lets other programs in.',
+    file: 'packages/app/src/request/caller.ts',
+    find: 'if (!program) return;',
+    replace: "if (!program || program.id !== '') return;",
+    killer: inNode('packages/app/test/programs.test.ts', 'and nothing beside the operations'),
+  },
 ];

@@ -7,6 +7,7 @@ const instance = `${src}/instance-auth.test.ts`;
 const seats = `${src}/seats/operations.test.ts`;
 const invites = `${src}/invites/operations.test.ts`;
 const routes = `${src}/invite-routes/routes.test.ts`;
+const programs = `${src}/oauth/authorization-server.test.ts`;
 
 export const AUTH: readonly Mutant[] = [
   {
@@ -574,5 +575,68 @@ export const AUTH: readonly Mutant[] = [
     find: 'accepted_at IS NULL AND revoked_at IS NULL`,',
     replace: 'accepted_at IS NULL`,',
     killer: inNode('packages/auth/src/copies/operations.test.ts', 'members, waiting invites and the owner'),
+  },
+  {
+    id: 'auth-program-code-used-twice',
+    requirement: null,
+    claim: 'The code of a program is redeemed a second time.',
+    file: `${src}/programs/operations.ts`,
+    find: 'const { code } = token;\n      if (token.usedMs !== null) return reused(unit, grant);',
+    replace: 'const { code } = token;',
+    killer: inNode(programs, 'is redeemed once: the second use ends what the first began'),
+  },
+  {
+    id: 'auth-program-verifier-not-checked',
+    requirement: null,
+    claim: 'A code is redeemed by a program that does not have its verifier.',
+    file: `${src}/programs/operations.ts`,
+    find: 'if (!isBound) return reused(unit, grant);',
+    replace: '',
+    killer: inNode(programs, 'that was injected into another client'),
+  },
+  {
+    id: 'auth-program-challenge-plain',
+    requirement: null,
+    claim: 'A program may send its verifier in clear as its challenge.',
+    file: `${src}/oauth/lib/pkce.ts`,
+    find: "if (parameters.get('code_challenge_method') !== 'S256')",
+    replace: "if (parameters.get('code_challenge_method') === 'none')",
+    killer: inNode(programs, 'the method plain'),
+  },
+  {
+    id: 'auth-program-any-loopback-path',
+    requirement: null,
+    claim: 'The answer to a program goes to any address of the machine, for another program there.',
+    file: `${src}/oauth/lib/redirect-uri.ts`,
+    find: "redirectKind(each) === 'loopback' && withoutPort(each) === wanted);",
+    replace: "redirectKind(each) === 'loopback' && wanted !== '');",
+    killer: inNode(programs, 'to the unregistered http://127.0.0.1:4711/other'),
+  },
+  {
+    id: 'auth-program-of-another-instance',
+    requirement: null,
+    claim: 'The token of one instance opens another one of its tenant.',
+    file: `${src}/programs/store.ts`,
+    find: 'AND g.scope_id = ?2 AND g.expires_at > ?3`',
+    replace: 'AND ?2 IS NOT NULL AND g.expires_at > ?3`',
+    killer: inNode(programs, 'one instance’s, and no other kind of token'),
+  },
+  {
+    id: 'auth-program-document-elsewhere',
+    requirement: null,
+    claim: 'The document of a client may be that of another one.',
+    file: `${src}/oauth/lib/client-document.ts`,
+    find: 'if (document.client_id !== id)',
+    replace: 'if (document.client_id === undefined)',
+    killer: inNode(`${src}/oauth/lib/client-document.test.ts`, 'of another client'),
+  },
+  {
+    id: 'auth-program-consent-of-another-session',
+    requirement: null,
+    claim: 'A consent comes back from a session that did not see the question.',
+    file: `${src}/oauth/authorization-server.ts`,
+    find: "return ['consent', issuer, sub, sid];",
+    replace: "return ['consent', issuer, sub, sid.slice(0, 0)];",
+    killer: inNode(programs, 'comes back from the same session alone'),
   },
 ];

@@ -611,4 +611,22 @@ export const KERNEL: readonly Mutant[] = [
     replace: '    const keepsNone =',
     killer: inNode(`${test}/lost-scopes.test.ts`, 'rights that are held do not change'),
   },
+  {
+    id: 'kernel-grant-not-checked',
+    requirement: null,
+    claim: 'A program does all that its person may, whatever it was let in for.',
+    file: `${src}/lib/programs.ts`,
+    find: "return program.access === 'some' ? program.permissions.includes(permission) : !writes;",
+    replace: 'return permission !== undefined && writes !== undefined;',
+    killer: inNode(`${test}/programs.test.ts`, 'a program that may only read changes nothing'),
+  },
+  {
+    id: 'kernel-program-not-on-record',
+    requirement: null,
+    claim: 'History does not tell what a person did from what a program did for them.',
+    file: `${src}/operations/context.ts`,
+    find: 'program: invocation.programText,',
+    replace: 'program: null,',
+    killer: inNode(`${test}/programs.test.ts`, 'history and invocation name it'),
+  },
 ];

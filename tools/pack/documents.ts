@@ -11,6 +11,7 @@ const PAGES = [
   'dev.md',
   'deploying.md',
   'models.md',
+  'agents.md',
   'identity/sign-in.md',
   'packages.md',
   'glossary.md',

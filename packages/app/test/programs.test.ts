@@ -191,6 +191,23 @@ describe('a program', () => {
     expect(gone.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
+  test('that was ended stays ended when an older state of the instance is restored', async () => {
+    await using opened = await open();
+    const { app, owner } = opened;
+    const [gone, left] = [new ProgramStore(), new ProgramStore()];
+    await connect(app, gone, allowing(owner, all));
+    await connect(app, left, allowing(owner, all));
+    const { tenant: tenantId, scope: scopeId } = app.at;
+    const { id: snapshot } = await app.app.host.snapshotScopeLocal({ tenantId, scopeId, name: 'before' });
+    const { items } = await app.directory().listPrograms({ scopeId, principal: null });
+    await owner.send('/oauth/programs/end', { grant: items.at(-1)?.id ?? '' });
+    const { format, body } = await app.app.host.openSnapshotLocal({ tenantId, scopeId, snapshot });
+    await app.app.host.restoreScopeLocal({ tenantId, scopeId, format }, body);
+    const status = async (store: ProgramStore) =>
+      (await bearer(app, store.accessToken, '/api/guests', 'POST', { name: 'Grace' })).status;
+    expect([await status(gone), await status(left)]).toEqual([401, 200]);
+  });
+
   test('shows when and from where it was used', async () => {
     await using opened = await open();
     const { app, owner } = opened;

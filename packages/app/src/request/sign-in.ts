@@ -35,8 +35,6 @@ import { MCP_PATH, requireNode } from './caller.ts';
 const SECURITY_PATH = '/api/auth/security';
 /** The longest name that the pages of the directory show. */
 const APP_NAME_LENGTH_MAX = 80;
-/** The reason of a refusal because no person can sign in here yet. */
-const NOT_CONFIGURED = 'sign_in_not_configured';
 
 /** The instance that a person signs in at, and the bindings of all instances of its vertical. */
 export interface SignInPlace {
@@ -200,12 +198,14 @@ function raise(error: unknown): never {
 
 /** A sign-in that is not set up, as an error of the platform: with the status and the words of the error (spec 7.3). */
 export function notConfigured({ status, message }: AuthConfigError): PlatformError {
-  return new PlatformError(status === 503 ? 'unavailable' : 'internal', message, { reason: NOT_CONFIGURED });
+  return new PlatformError(status === 503 ? 'unavailable' : 'internal', message, {
+    reason: 'sign_in_not_configured',
+  });
 }
 
 /** The framework's exception for a sign-in that is not set up; every other error as it is. */
 export function configException(error: PlatformError): PlatformError | HTTPException {
-  if (error.reason !== NOT_CONFIGURED) return error;
+  if (error.reason !== 'sign_in_not_configured') return error;
   const status = error.code === 'unavailable' ? 503 : 500;
   return new HTTPException(status, { message: error.message, res: problemDocument(error), cause: error });
 }

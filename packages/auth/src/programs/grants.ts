@@ -15,17 +15,17 @@ export type EndReason =
   | 'secret_rotated'
   | 'token_reused';
 
-/** Ends one grant. @param why the reason, or the principal who ended it. */
+/** Ends one grant. @param why the cause, or the principal who ended it. */
 export function endGrant(
   unit: UnitContext,
   grant: GrantRow,
-  why: { readonly reason: EndReason } | { readonly by: string | undefined },
+  why: { readonly cause: EndReason } | { readonly by: string | undefined },
 ): void {
   deleteGrant(unit.db, grant.id);
   recordEvent(unit, 'program_ended', {
     ...noteOf(grant),
     subject: loadSubject(unit.db, grant.personId),
-    ...('by' in why ? { actor: why.by } : { detail: { ...noteOf(grant).detail, reason: why.reason } }),
+    ...('by' in why ? { actor: why.by } : { detail: { ...noteOf(grant).detail, reason: why.cause } }),
   });
 }
 
@@ -35,7 +35,7 @@ export function endGrantsOf(
   of: { readonly personId: string; readonly scopeId?: string },
   reason: EndReason,
 ): void {
-  for (const grant of loadGrantsOfPerson(unit.db, of)) endGrant(unit, grant, { reason });
+  for (const grant of loadGrantsOfPerson(unit.db, of)) endGrant(unit, grant, { cause: reason });
 }
 
 /**
@@ -47,12 +47,12 @@ export function endGrantsOfSubject(unit: UnitContext, { issuer, sub }: SubjectKe
   if (!person) return;
   for (const grant of loadGrantsOfPerson(unit.db, { personId: person.id }))
     if (upToMs === undefined || grant.createdMs <= upToMs)
-      endGrant(unit, grant, { reason: 'all_sessions_ended' });
+      endGrant(unit, grant, { cause: 'all_sessions_ended' });
 }
 
 /** Ends every grant of the tenant. */
 export function endAllGrants(unit: UnitContext, reason: EndReason): void {
-  for (const grant of loadGrants(unit.db)) endGrant(unit, grant, { reason });
+  for (const grant of loadGrants(unit.db)) endGrant(unit, grant, { cause: reason });
 }
 
 /** The facts of an event about a grant. It names the program, and no secret of it. */

@@ -227,7 +227,7 @@ export function makeProgramOperations(unit: UnitContext) {
       savePolicy(db, { scopeId, programs, hosts });
       recordEvent(unit, 'program_policy_changed', { scopeId, actor: by, detail: { programs, hosts } });
       for (const grant of loadGrants(db, scopeId))
-        if (!admits({ programs, hosts }, grant.host)) endGrant(unit, grant, { reason: 'policy' });
+        if (!admits({ programs, hosts }, grant.host)) endGrant(unit, grant, { cause: 'policy' });
       return null;
     },
 
@@ -292,7 +292,7 @@ function addGrant(unit: UnitContext, { scopeId, subject, allowed, ttlMs, ...give
   insertGrant(db, grant);
   const all = loadGrantsOfPerson(db, { personId: person.id, scopeId }).filter(({ id }) => id !== grant.id);
   for (const surplus of all.slice(0, Math.max(0, all.length + 1 - GRANTS_MAX)))
-    endGrant(unit, surplus, { reason: 'limit' });
+    endGrant(unit, surplus, { cause: 'limit' });
   return grant;
 }
 
@@ -335,7 +335,7 @@ function issue(unit: UnitContext, grant: GrantRow): TokenAnswer {
 
 /** Ends a grant of which a code or token was in two hands. */
 function reused(unit: UnitContext, grant: GrantRow): TokenAnswer {
-  endGrant(unit, grant, { reason: 'token_reused' });
+  endGrant(unit, grant, { cause: 'token_reused' });
   return REFUSED;
 }
 
