@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> =
   host: async () => (await import('./host.ts')).benchHost(),
   dev: async (directory) => (await import('./dev.ts')).benchDev(directory),
   runtime: async (directory) => (await import('./runtime.ts')).benchRuntime(directory),
+  telemetry: async (directory) => (await import('./telemetry.ts')).benchTelemetry(directory),
   app: async () => (await import('./app.ts')).benchApp(),
   identity: async (directory) => (await import('./identity.ts')).benchIdentity(directory),
 };

@@ -21,7 +21,7 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 export function enterTrace(headers: Headers): TraceContext {
   const sent = parse(headers.get('traceparent'));
   const spanId = newSpanId();
-  const traceId = sent?.traceId ?? randomUUID().replaceAll('-', '');
+  const traceId = sent?.traceId ?? newTraceId();
   headers.set('traceparent', `00-${traceId}-${spanId}-${sent?.flags ?? SAMPLED}`);
   if (sent === null) headers.delete('tracestate');
   return { traceId, spanId, parentSpanId: sent?.spanId ?? null };
@@ -37,7 +37,13 @@ function parse(header: string | null): { traceId: string; spanId: string; flags:
   return { traceId, spanId, flags: known };
 }
 
+/** The digits of a random UUID, of which six bits are fixed, so that neither is ever all zero. */
+function newTraceId(): string {
+  const id = randomUUID();
+  return `${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`;
+}
+
 function newSpanId(): string {
-  // The last 16 digits of a random UUID begin with two fixed bits, so that they are never all zero.
-  return randomUUID().replaceAll('-', '').slice(16);
+  const id = randomUUID();
+  return `${id.slice(19, 23)}${id.slice(24)}`;
 }

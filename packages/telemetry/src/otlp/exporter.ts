@@ -171,42 +171,50 @@ export class OtlpExporter {
     const { settings, sleep } = this.#options;
     const isJson = settings.protocol === 'http/json';
     for (let tries = 1; ; tries++) {
-      const answered = await this.#options
-        .fetch(endpoint, {
-          method: 'POST',
-          headers: {
-            ...settings.headers[signal],
-            'content-type': isJson ? 'application/json' : 'application/x-protobuf',
-            ...(settings.isCompressed ? { 'content-encoding': 'gzip' } : {}),
-          },
-          body,
-          redirect: 'error',
-          signal: AbortSignal.timeout(settings.timeoutMs),
-        })
-        .catch((error: unknown) => error as Error);
-      if (answered instanceof Response) {
-        if (answered.ok)
-          return isJson ? rejectedOf(await answered.text()) : rejectedIn(await answered.bytes());
-        await answered.body?.cancel();
-      }
-      const isFinal = answered instanceof Response && !RETRYABLE.has(answered.status);
-      if (isFinal || tries === TRIES || this.#ending.signal.aborted) throw failureOf(endpoint, answered);
-      await sleep(pauseOf(answered, tries), this.#ending.signal);
+      const { response, cause } = await this.#post(
+        endpoint,
+        {
+          ...settings.headers[signal],
+          'content-type': isJson ? 'application/json' : 'application/x-protobuf',
+          ...(settings.isCompressed ? { 'content-encoding': 'gzip' } : {}),
+        },
+        body,
+      );
+      if (response?.ok)
+        return isJson ? rejectedOf(await response.text()) : rejectedIn(await response.bytes());
+      await response?.body?.cancel();
+      const isFinal = response !== null && !RETRYABLE.has(response.status);
+      if (isFinal || tries === TRIES || this.#ending.signal.aborted)
+        throw failureOf(endpoint, response?.status ?? null, cause);
+      await sleep(pauseOf(response, tries), this.#ending.signal);
+    }
+  }
+
+  async #post(
+    endpoint: string,
+    headers: Readonly<Record<string, string>>,
+    body: Uint8Array<ArrayBuffer>,
+  ): Promise<{ readonly response: Response | null; readonly cause: unknown }> {
+    const signal = AbortSignal.timeout(this.#options.settings.timeoutMs);
+    try {
+      const init: RequestInit = { method: 'POST', headers, body, redirect: 'error', signal };
+      return { response: await this.#options.fetch(endpoint, init), cause: null };
+    } catch (cause) {
+      return { response: null, cause };
     }
   }
 }
 
-function pauseOf(answered: Response | Error, tries: number): number {
-  const asked = answered instanceof Response ? Number(answered.headers.get('retry-after')) * 1_000 : 0;
-  return Math.min(asked > 0 ? asked : PAUSE_MS * 2 ** (tries - 1), PAUSE_MAX_MS);
+function pauseOf(response: Response | null, tries: number): number {
+  const askedMs = Number(response?.headers.get('retry-after')) * 1_000;
+  return Math.min(askedMs > 0 ? askedMs : PAUSE_MS * 2 ** (tries - 1), PAUSE_MAX_MS);
 }
 
-function failureOf(endpoint: string, answered: Response | Error): Error {
+/** @param status null where it did not answer. */
+function failureOf(endpoint: string, status: number | null, cause: unknown): Error {
   const { origin, pathname } = new URL(endpoint);
-  const why = answered instanceof Response ? `answered ${answered.status}` : 'did not answer';
-  return new Error(`The collector at ${origin}${pathname} ${why}: measurements are not exported.`, {
-    ...(answered instanceof Response ? {} : { cause: answered }),
-  });
+  const why = status === null ? 'did not answer' : `answered ${status}`;
+  return new Error(`The collector at ${origin}${pathname} ${why}: measurements are not exported.`, { cause });
 }
 
 /** The partial success of an answer in JSON: the number of items that were refused. */
