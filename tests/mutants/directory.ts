@@ -846,4 +846,22 @@ export const DIRECTORY: readonly Mutant[] = [
     replace: 'const tenant = tenantOfScope(db, body.scope) as TenantId;',
     killer: inNode(`${src}/previews/previews.test.ts`, 'of another tenant is not there for a builder'),
   },
+  {
+    id: 'dir-deployments-side-by-side',
+    requirement: 'C-13',
+    claim: 'Of two deployments at once, the runtime serves one and the directory names the other.',
+    file: `${src}/vertical-registry/deploy.ts`,
+    find: 'const deploy: Effect<PreparedDeployment> = {\n    turn,',
+    replace: 'const deploy: Effect<PreparedDeployment> = {',
+    killer: inNode(`${src}/vertical-registry/deploy.test.ts`, 'are done one after the other'),
+  },
+  {
+    id: 'dir-failure-takes-the-next-deployment-along',
+    requirement: 'C-13',
+    claim: 'A deployment that fails takes back the version that the next one is about to bring.',
+    file: `${src}/vertical-registry/deploy.ts`,
+    find: 'if (found && found.uploadedAtMs === null) updateVersion(db, { ...found, revision: context.revision });',
+    replace: '',
+    killer: inNode(`${src}/vertical-registry/deploy.test.ts`, 'the same deployment uploads after it'),
+  },
 ];

@@ -18,6 +18,7 @@ import { found, type Performer } from '../lib/performers.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
 import type { beginEffect, ChangeInput, ChangeOutcome, EffectEnd, StartedEffect } from './changes.ts';
 import { onlyEvent, openEvents, type Sleep } from './effect-events.ts';
+import { Turns } from './turns.ts';
 
 /** The methods of the directory that an effect needs. */
 export type EffectDirectory = UnitStub<{
@@ -57,6 +58,12 @@ export function makeEffectRunner(
 ): (effect: Effect, call: AdminCall) => Promise<AdminResult> {
   const { directory, effectDeps, isOnlyProcess, factsOf, finalize, publish, incident } = deps;
   let recovery: Promise<unknown> | null = null;
+  const turns = new Turns();
+  /** In its turn, from the effect to the recorded outcome. */
+  const finishInTurn = (running: RunningEffect): Promise<AdminResult> => {
+    const turn = running.effect.turn?.(running.call);
+    return turn === undefined ? finish(deps, running) : turns.take(turn, () => finish(deps, running));
+  };
 
   /** Runs before the first effect of this process, so that it ends no lease of its own. */
   const recover = async (): Promise<void> => {
@@ -77,9 +84,9 @@ export function makeEffectRunner(
       return call.events ? { ...result, status: 200, events: onlyEvent(doneEvent(result)) } : result;
     }
     await publish(beginning.intent);
-    if (!call.events) return finish(deps, { effect, call, ...beginning, report: () => undefined });
+    if (!call.events) return finishInTurn({ effect, call, ...beginning, report: () => undefined });
     const { stream: events, report, end } = openEvents(deps.sleep);
-    const work = finish(deps, { effect, call, ...beginning, report }).then(
+    const work = finishInTurn({ effect, call, ...beginning, report }).then(
       (result) => end(doneEvent(result)),
       (error: unknown) => {
         if (!(error instanceof PlatformError)) incident('effect')(error);

@@ -128,6 +128,30 @@ describe('a wave', () => {
     expect([...runtime.moved.values()]).toEqual(scopes.map(() => 'app--1.2.0'));
   });
 
+  test('that is called off leaves the scopes that were not moved at their version, and the next one moves them', async () => {
+    const { platform, runtime, scopes } = await open(3);
+    await deploy(platform, '1.1.0');
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    runtime.before = async (what) => {
+      if (!what.startsWith('move')) return;
+      reached.resolve();
+      await gate.promise;
+    };
+    const running = await platform.call('verticals.move', { params: { slug: SLUG }, body: { waveSize: 1 } });
+    await reached.promise;
+    const params = { operation: (running.value as OperationRecord).id };
+    await platform.call('operations.cancel', { params, body: {} });
+    gate.resolve();
+    expect(await platform.finish(running)).toMatchObject({ state: 'cancelled' });
+    // The one that was being moved went on to its end.
+    expect([...runtime.moved]).toEqual([[scopes[0]?.id, 'app--1.1.0']]);
+    runtime.before = async () => undefined;
+    expect(await move(platform)).toMatchObject({ state: 'done' });
+    expect([...runtime.moved.keys()]).toEqual(scopes.map(({ id }) => id));
+    expect(await counts(platform)).toMatchObject([{ version: '1.1.0', applied: 3, pending: 0, failed: 0 }]);
+  });
+
   test('is its owner’s to begin and to watch, and not another builder’s', async () => {
     const { platform, tenant } = await open(1);
     await deploy(platform, '1.1.0');

@@ -46,6 +46,11 @@ export interface Effect<Prepared = unknown> {
    * @param known the directory's plan, which is the default.
    */
   plan?(deps: EffectDeps, call: AdminCall, known: unknown): Promise<EffectPlan>;
+  /**
+   * Names the thing that effects of this sort work on one after the other, each to its recorded outcome. Default: they run side
+   * by side.
+   */
+  turn?(call: AdminCall): string;
   /** Performs the effect. It may run again after a failure, so it must be safe to repeat. */
   run(deps: EffectDeps, call: AdminCall, prepared: Prepared, report?: Report): Promise<EffectOutcome>;
   /** Reports the result after the outcome is logged. Default: the answer is the report. */

@@ -1,6 +1,7 @@
 /** Deploying: everything in one call, or nothing. */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
+import { makeMemoryRuntime } from '../../test/memory-runtime.ts';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, makeRuntimeDouble, manifestOf, migrationOf, promote } from '../../test/registry.ts';
 import type { VersionRecord } from '../admin-operations.ts';
@@ -219,17 +220,21 @@ test('spec C-13: the router hears of a deployment that serves, and of no other',
 });
 
 describe('when the runtime fails', () => {
-  test('a refusal does not take back what the same deployment has uploaded meanwhile', async () => {
+  test('a refusal does not take back what the same deployment uploads after it', async () => {
     const { platform, runtime } = await openApp();
     const { upload } = runtime;
+    let second: Promise<unknown> = Promise.resolve();
     Object.assign(runtime, {
       upload: async () => {
         Object.assign(runtime, { upload });
-        await deploy(platform);
+        second = deploy(platform);
+        const intents = () => platform.adminLog({ action: 'verticals.deploy', outcome: 'intent' });
+        await expect.poll(async () => (await intents()).length).toBe(2);
         throw new PlatformError('unavailable', 'Full.');
       },
     });
     expect(await refusal(deploy(platform))).toMatchObject({ status: 503 });
+    await second;
     expect(await versions(platform)).toMatchObject([{ status: 'pending', uploadedAt: expect.any(String) }]);
   });
 
@@ -282,5 +287,63 @@ describe('when the runtime fails', () => {
     expect((await call()).value).toMatchObject({ promoted: true, version: { status: 'admitted' } });
     expect((await call()).replayed).toBe(true);
     expect(await versions(platform)).toHaveLength(1);
+  });
+});
+
+describe('spec C-13: two deployments at once', () => {
+  test('are done one after the other: the directory and the runtime name the same version', async () => {
+    const runtime = makeMemoryRuntime();
+    const platform = await openPlatform({ runtime });
+    await platform.call('verticals.create', { body: { slug: 'app', name: 'App' } });
+    const { serve } = runtime;
+    const served = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    // The first serves already, and its answer is on its way.
+    Object.assign(runtime, {
+      serve: async (choice: Parameters<typeof serve>[0]) => {
+        await serve(choice);
+        if (choice.version !== '1.0.0') return;
+        served.resolve();
+        await gate.promise;
+      },
+    });
+    const first = deploy(platform, { manifest: manifestOf('app', '1.0.0'), admit: true, promote: true });
+    await served.promise;
+    const second = deploy(platform, { manifest: manifestOf('app', '2.0.0'), admit: true, promote: true });
+    // Time enough for the second to end, if it did not wait.
+    for (let i = 0; i < 20; i++) await platform.call('verticals.list');
+    expect([...runtime.uploaded.keys()]).toEqual(['app--1.0.0']);
+    gate.resolve();
+    await Promise.all([first, second]);
+    expect(runtime.serving.get('app')).toBe('app--2.0.0');
+    expect((await versions(platform)).map(({ version, serving }) => [version, serving])).toEqual([
+      ['2.0.0', true],
+      ['1.0.0', false],
+    ]);
+  });
+
+  test('one that fails does not keep the next from its turn; another vertical does not wait', async () => {
+    const runtime = makeMemoryRuntime();
+    const platform = await openPlatform({ runtime });
+    for (const slug of ['app', 'other'])
+      await platform.call('verticals.create', { body: { slug, name: 'App' } });
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    runtime.before = async () => {
+      runtime.before = async () => undefined;
+      reached.resolve();
+      await gate.promise;
+      throw new PlatformError('validation_failed', 'Broken.', { reason: 'bundle_broken' });
+    };
+    const first = refusal(deploy(platform, { manifest: manifestOf('app', '1.0.0') }));
+    await reached.promise;
+    const second = deploy(platform, { manifest: manifestOf('app', '2.0.0') });
+    const body = { manifest: manifestOf('other', '1.0.0'), modules: MODULES };
+    await platform.call('verticals.deploy', { params: { slug: 'other' }, body });
+    expect([...runtime.uploaded.keys()]).toEqual(['other--1.0.0']);
+    gate.resolve();
+    expect(await first).toMatchObject({ reason: 'bundle_broken' });
+    await second;
+    expect([...runtime.uploaded.keys()]).toEqual(['other--1.0.0', 'app--2.0.0']);
   });
 });

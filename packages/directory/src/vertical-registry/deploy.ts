@@ -143,6 +143,8 @@ export const deployVersion = /* @__PURE__ */ delegated<
     requireFitting(vertical, manifest, name.version);
     const found = findSame(context, vertical, name, content);
     const version = found ?? addVersion(context, vertical, name, content);
+    // The failure of an earlier deployment of it, which still runs, must not take it back.
+    if (found && found.uploadedAtMs === null) updateVersion(db, { ...found, revision: context.revision });
     const admitted = body.admit ? admittedBy(context, vertical, version, call) : version;
     if (body.promote && version.id !== vertical.serving)
       requirePromotable(db, actor, vertical, admitted, body);
@@ -361,7 +363,11 @@ export function makeDeployEffects({
     }
   };
 
+  /** Two that promote at once would let the runtime serve another version than the directory names. */
+  const turn = ({ params }: AdminCall): string => `vertical ${params.slug}`;
+
   const promote: Effect<Serving> = {
+    turn,
     check: async () => undefined,
     run: async (_deps, _call, prepared) => {
       await ask(serve(requireRuntime(runtime), prepared), true);
@@ -370,6 +376,7 @@ export function makeDeployEffects({
   };
 
   const deploy: Effect<PreparedDeployment> = {
+    turn,
     check: async (_deps, call) => {
       // Access comes first: a caller that must not know the vertical learns nothing about the runtime either.
       await directory.registryVertical({ call: aboutOf(call) });
