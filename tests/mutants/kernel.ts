@@ -625,7 +625,7 @@ export const KERNEL: readonly Mutant[] = [
     requirement: null,
     claim: 'History does not tell what a person did from what a program did for them.',
     file: `${src}/operations/context.ts`,
-    find: 'program: invocation.programText,',
+    find: 'program: programColumn(invocation.program),',
     replace: 'program: null,',
     killer: inNode(`${test}/programs.test.ts`, 'history and invocation name it'),
   },

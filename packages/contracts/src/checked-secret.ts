@@ -14,7 +14,12 @@ const BODY = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARS + CHECKSUM_CHARS}}$`);
 export function mintCheckedSecret(prefix: string, random: (bytes: number) => Uint8Array): string {
   let number = 0n;
   for (const byte of random(SECRET_BYTES)) number = (number << 8n) | BigInt(byte);
-  const body = prefix + base62(number, SECRET_CHARS);
+  let text = '';
+  for (let i = 0; i < SECRET_CHARS; i++) {
+    text = ALPHABET[Number(number % 62n)] + text;
+    number /= 62n;
+  }
+  const body = prefix + text;
   return body + checksum(body);
 }
 
@@ -26,22 +31,23 @@ export function isCheckedSecret(prefixes: readonly string[], text: string): bool
   return checksum(body) === text.slice(-CHECKSUM_CHARS);
 }
 
-/** CRC-32 (ISO 3309) of the text in base 62. It finds typing errors; it protects nothing. */
+/** The remainders of CRC-32 (ISO 3309) by byte: a token is checked with each call of a program. */
+const REMAINDERS = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  return crc >>> 0;
+});
+
+/** CRC-32 of the text, which is ASCII, in base 62. It finds typing errors; it protects nothing. */
 function checksum(text: string): string {
   let crc = 0xffffffff;
-  for (let i = 0; i < text.length; i++) {
-    crc ^= text.charCodeAt(i);
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  for (let i = 0; i < text.length; i++)
+    crc = (crc >>> 8) ^ (REMAINDERS[(crc ^ text.charCodeAt(i)) & 0xff] as number);
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let digits = '';
+  for (let i = 0; i < CHECKSUM_CHARS; i++) {
+    digits = ALPHABET[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
   }
-  return base62(BigInt((crc ^ 0xffffffff) >>> 0), CHECKSUM_CHARS);
-}
-
-function base62(number: bigint, chars: number): string {
-  let rest = number;
-  let text = '';
-  for (let i = 0; i < chars; i++) {
-    text = ALPHABET[Number(rest % 62n)] + text;
-    rest /= 62n;
-  }
-  return text;
+  return digits;
 }

@@ -20,6 +20,7 @@ import type { Denial } from '../denials/store.ts';
 import { type EventRow, type EventStore, eventPlace } from '../events/store.ts';
 import { noVault } from '../keys/key-needs.ts';
 import { requireSubjectName, type SubjectKeys, valuePlace } from '../keys/subject-keys.ts';
+import { programColumn } from '../lib/programs.ts';
 import {
   payloadText,
   type RequireEntity,
@@ -40,8 +41,6 @@ export interface Invocation {
   readonly principal: ActorId;
   /** The program through which the principal calls. */
   readonly program: ProgramGrant | undefined;
-  /** The same, as events and invocations store it. */
-  readonly programText: string | null;
   readonly nowMs: number;
   /** The number of deliveries that led here: those of the causing event, and its own. 0 without a cause. */
   hops: number;
@@ -216,7 +215,7 @@ function emit(parts: ContextParts, frame: Frame, event: NewEvent): EventId {
       person === null || plain === null
         ? plain
         : forSubject(parts, frame, person, () => parts.subjectKeys.seal(person, eventPlace(id), plain)),
-    program: invocation.programText,
+    program: programColumn(invocation.program),
     atMs: invocation.nowMs,
   };
   frame.proofText ??= JSON.stringify(frame.proof);

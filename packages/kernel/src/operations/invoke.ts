@@ -93,7 +93,6 @@ export function makeInvoke(parts: InvokeParts): Invoke {
     const invocation: Invocation = {
       principal: request.principal,
       program: request.program,
-      programText: programColumn(request.program),
       nowMs: unit.now(),
       hops: 0,
       hasVault: request.keys !== undefined,
@@ -280,7 +279,7 @@ function runFrame(
       parent: call.parent,
       cause: call.cause,
       idempotencyKey: call.idempotencyKey,
-      program: invocation.programText,
+      program: programColumn(invocation.program),
       startedAtMs: invocation.nowMs,
       durationMs: Math.max(0, unit.now() - invocation.nowMs),
     });
