@@ -6,6 +6,15 @@ const test = 'packages/kernel/test';
 
 export const KERNEL: readonly Mutant[] = [
   {
+    id: 'kernel-executor-fails-unseen',
+    requirement: null,
+    claim: 'An executor throws, and no one but a dead letter without its text hears of it.',
+    file: `${src}/deliveries/runner.ts`,
+    find: 'if (thrown !== undefined && failing.isFirst(name))',
+    replace: 'if (thrown !== undefined && !failing.isFirst(name))',
+    killer: inNode(`${test}/runner.test.ts`, 'an executor that keeps failing is one incident'),
+  },
+  {
     id: 'kernel-hold-without-an-end',
     requirement: null,
     claim: 'A hold of rights whose holder died keeps every later change of rights out.',

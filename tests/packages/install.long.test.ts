@@ -16,11 +16,11 @@ const ON_DISK = '/var/tmp';
 let home: string;
 /** The cache of this machine's npm, so that a second run fetches nothing. */
 let cache: string;
-/** Its registry: npm beside another Node.js does not read the machine's settings. */
-let registry: string;
+/** Its file of settings, such as a proxy: npm beside another Node.js looks elsewhere. */
+let settings: string;
 beforeAll(() => {
   home = mkdtempSync(join(ON_DISK, 'freehold-install-'));
-  [cache = '', registry = ''] = ['cache', 'registry'].map((key) =>
+  [cache = '', settings = ''] = ['cache', 'globalconfig'].map((key) =>
     execFileSync('npm', ['config', 'get', key], {
       encoding: 'utf8',
       env: { ...process.env, PATH: elsewhere },
@@ -50,7 +50,7 @@ describe.each([
   const env = () => ({
     PATH: path,
     npm_config_cache: cache,
-    npm_config_registry: registry,
+    npm_config_globalconfig: settings,
     npm_config_prefer_offline: 'true',
   });
   const shell = (line: string, cwd: string) => {

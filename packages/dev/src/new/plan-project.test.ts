@@ -95,6 +95,10 @@ test.each([
     name: 'paper',
     description: `${title}, a vertical for Freehold`,
   });
+  const page = textOf(plan('paper', title, null, 'react'), 'web/index.html');
+  const attribute = / name="description" content="([^"]*)" \/>$/m.exec(page)?.[1] ?? '';
+  const plain = attribute.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+  expect(plain).toBe(title);
   const heading = textOf(files, 'README.md').split('\n')[0] ?? '';
   expect(heading.replace(/\\(.)/g, '$1')).toBe(`# ${title}`);
 });

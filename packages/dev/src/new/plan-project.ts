@@ -107,7 +107,8 @@ function substitute(file: string, text: string, { name, title }: Project): strin
 /** Escapes a title for its file: in TypeScript it stands in single quotes. */
 function escapeFor(file: string, title: string): string {
   if (['.ts', '.tsx'].includes(extname(file))) return title.replace(/['\\]/g, '\\$&');
-  if (extname(file) === '.html') return title.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  if (extname(file) === '.html')
+    return title.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
   if (extname(file) === '.md') return title.replace(/[\\`*_[\]<>#&|]/g, '\\$&');
   return title;
 }
