@@ -83,11 +83,14 @@ export function makeS3Archive(options: S3ArchiveOptions): Archive {
   const ask = async (request: S3Request): Promise<Response> => {
     for (let tries = 0; ; tries++) {
       const outcome = await attempt(request).catch((error: unknown) => unreachable(error));
-      if (outcome instanceof Response) {
+      // Not by the class of the answer: an HTTP adapter replaces the global one, and fetch answers with the first.
+      if (outcome instanceof PlatformError) {
+        if (tries >= retriesMax) throw outcome;
+      } else {
         if (outcome.ok || outcome.status === 404) return outcome;
         if (!isPassing(outcome.status) || tries >= retriesMax) throw await refused(outcome);
         await outcome.body?.cancel();
-      } else if (tries >= retriesMax) throw outcome;
+      }
       await sleep(RETRY_MS * 2 ** tries);
     }
   };

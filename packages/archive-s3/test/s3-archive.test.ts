@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openNodeEngine, restoreDataDirectory } from '@freehold/engine-node';
 import { defineUnit } from '@freehold/store';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeS3Archive, type S3ArchiveOptions } from '../src/index.ts';
 import { parseListing } from '../src/listing.ts';
 import { startS3Server } from './s3-server.ts';
@@ -51,6 +51,19 @@ describe('an archive in a bucket', () => {
     const large = new Uint8Array(3_000_000).map((_, i) => i * 7);
     await archive.put('large', large);
     expect(await archive.get('large')).toEqual(large);
+  });
+
+  test('works where an HTTP adapter has replaced the global Response, as that of a running platform does', async () => {
+    const { archive, slept, list } = await start();
+    vi.stubGlobal('Response', class extends Response {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    await archive.put('a', bytes('a'));
+    expect([await archive.get('a'), await archive.get('absent'), await list('')]).toEqual([
+      bytes('a'),
+      null,
+      ['a'],
+    ]);
+    expect(slept).toEqual([]);
   });
 
   test('an interrupted put leaves nothing, so that there is nothing to tidy', async () => {

@@ -5,6 +5,7 @@
 import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
 import { REQUEST_ID_HEADER } from '@freehold/contracts/http';
 import { type Context, type Env, type ErrorHandler, Hono, type MiddlewareHandler, type Next } from 'hono';
+import { isResponse } from './is-response.ts';
 import { requestIdOf } from './request.ts';
 
 /**
@@ -72,7 +73,7 @@ function ownResponse(err: unknown): Response | undefined {
     if (typeof err !== 'object' || err === null || err instanceof PlatformError) return undefined;
     if (!('getResponse' in err) || typeof err.getResponse !== 'function') return undefined;
     const response: unknown = err.getResponse();
-    return response instanceof Response ? response : undefined;
+    return isResponse(response) ? response : undefined;
   } catch {
     return undefined;
   }

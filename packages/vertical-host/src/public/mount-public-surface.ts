@@ -5,6 +5,7 @@
 import { PlatformError, serviceKey } from '@freehold/contracts';
 import { parseIdempotencyKey } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
+import { isResponse } from '../lib/is-response.ts';
 import { throughApp } from '../lib/problem-response.ts';
 import { readBody, requestIdOf } from '../lib/request.ts';
 import { answerOptions, dressed, isListed, isOrigin } from './cors.ts';
@@ -103,7 +104,7 @@ async function answer<E extends Env>(
   const calls = makeHandlerActor(actor, { origin, key });
   const response: unknown = await handler(c, { actor: calls.actor, origin, body });
   // A network error or a protocol switch cannot get headers.
-  if (!(response instanceof Response) || response.status < 200)
+  if (!isResponse(response) || response.status < 200)
     throw new TypeError(`the handler of ${name} answered no Response`);
   admission.replayed = calls.replayed();
   return response;
