@@ -37,7 +37,6 @@ export async function deployFieldwork(options: DeployedOptions): Promise<Deploye
     const found = tenants.get(scope);
     return found?.tenant === tenant ? found : null;
   };
-  const unused = async () => new Response(null, { status: 503 });
   const runtime = new WorkerdRuntime({
     folder: join(dataDirectory, 'runtime'),
     engine,
@@ -56,7 +55,7 @@ export async function deployFieldwork(options: DeployedOptions): Promise<Deploye
       blobs: options.blobs ?? null,
       mailer: options.mailer ?? null,
       issuerFetch: options.fetch as never,
-      modelFetch: (options.modelFetch ?? unused) as never,
+      modelFetch: (options.modelFetch ?? fetch) as never,
       isModelProvider: () => true,
       modelSecret: () => null,
       egressPolicy: async () => ({ mode: 'observe', hosts: [] }),

@@ -215,7 +215,7 @@ function answerOf(outcome: Awaited<ReturnType<PlatformCapability['vault']>>): un
   throw fromFailure(outcome.failure);
 }
 
-/** A signal does not cross to the platform: the answer is given up here, and ends there by its own deadline. */
+/** A signal does not cross to the platform: what is given up here is cancelled, which its sender notices. */
 async function untilAborted(
   url: RequestInfo | URL,
   { signal, ...init }: RequestInit = {},
@@ -225,10 +225,15 @@ async function untilAborted(
   const answered = send(new Request(url, init));
   if (!signal) return answered;
   const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
+  const abort = (): void => {
+    reject(signal.reason);
+    void answered.then(({ body }) => body?.cancel()).catch(() => undefined);
+  };
   signal.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([answered, promise]);
+    const response = await Promise.race([answered, promise]);
+    if (response.body === null) return response;
+    return new Response(response.body.pipeThrough(new IdentityTransformStream(), { signal }), response);
   } finally {
     signal.removeEventListener('abort', abort);
   }

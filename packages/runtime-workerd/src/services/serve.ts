@@ -270,7 +270,9 @@ async function relay({ request, response }: Asked, { ports }: ServicesOptions): 
   }
   const body = request.method === 'GET' || request.method === 'HEAD' ? null : await readBytes(request);
   const init: RequestInit = { method: request.method ?? 'GET', headers, body, redirect: 'manual' };
-  const answered = await ports.modelFetch(target.href, init);
+  const answered = await ports.modelFetch(target.href, init).catch(() => null);
+  // No answer: the request fails for the application as one to a provider that it cannot reach.
+  if (answered === null) return void response.destroy();
   const relayed = [...answered.headers].filter(
     ([name]) => !NOT_RELAYED.test(name) && name !== 'content-encoding',
   );
@@ -290,10 +292,15 @@ function withSecret(value: string, target: URL, { modelSecret }: PlatformPorts):
 
 async function pipe(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
   const source = Readable.fromWeb(body as unknown as NodeStream);
-  await new Promise<void>((resolve, reject) => {
-    source.once('error', reject);
-    response.once('error', reject);
-    response.once('close', resolve);
+  await new Promise<void>((resolve) => {
+    // An answer that breaks off is no fault of the platform: its reader finds it cut off.
+    source.once('error', () => response.destroy());
+    response.once('error', () => response.destroy());
+    response.once('close', () => {
+      // A reader who left stops whoever writes.
+      source.destroy();
+      resolve();
+    });
     source.pipe(response);
   });
 }
