@@ -76,6 +76,20 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      // The same tests of an application, deployed: only `npm run test:long` runs them.
+      ...(process.env.FREEHOLD_LONG
+        ? [
+            {
+              test: {
+                name: 'deployed',
+                include: ['examples/fieldwork/test/{api,any-input,attachments,mcp,openapi,team-log}.test.ts'],
+                env: { FREEHOLD_DEPLOYED: '1' },
+                testTimeout: 60_000,
+                hookTimeout: 60_000,
+              },
+            },
+          ]
+        : []),
       './packages/engine-workerd/vitest.config.ts',
       {
         // Runs on Node, and drives a workerd of its own over HTTP.

@@ -88,6 +88,7 @@ try {
     step({ name: 'check', command: ['node', 'tools/check.ts'] })
       .then(() => suite('workerd', '--project', 'workerd*'))
       .then(() => suite('crash', '--project', 'crash'))
+      .then(() => (process.env.FREEHOLD_LONG ? suite('deployed', '--project', 'deployed') : undefined))
       .then(() => suite('sim', '--project', 'sim')),
   ]);
   printSlowest();

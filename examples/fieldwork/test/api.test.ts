@@ -3,7 +3,7 @@
 import { denialsResponse, historyResponse, membersResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ADDRESSES } from '../src/lib/addresses.ts';
-import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
+import { type Fixture, IS_DEPLOYED, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 interface Order {
   readonly id: string;
@@ -160,7 +160,7 @@ describe('the history of an order', () => {
       ['order.invoiced', 'Ada', ['invoice.issued', 'reminder.settled']],
     ]);
     expect(history.items[5]).toMatchObject({
-      at: '2026-03-03T08:00:00.000Z',
+      at: IS_DEPLOYED ? expect.any(String) : '2026-03-03T08:00:00.000Z',
       effects: [{ payload: { totalCents: 11_000, currency: 'EUR' } }, { payload: { kind: 'to_invoice' } }],
     });
     expect(await ada.get('/api/invoices')).toMatchObject({

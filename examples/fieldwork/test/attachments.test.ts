@@ -2,7 +2,7 @@
 
 import { type AttachmentList, attachmentsResponse, historyResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
+import { type Fixture, IS_DEPLOYED, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 let fixture: Fixture;
 let ada: Visitor;
@@ -160,13 +160,25 @@ describe('what a file says it is', () => {
   });
 });
 
+type Refused = readonly [
+  what: string,
+  file: Parameters<typeof upload>[1],
+  status: number,
+  reason: string | undefined,
+];
+
+const WRONG_LENGTHS: readonly Refused[] = [
+  ['a file that is longer than it said', { headers: { 'content-length': '2' } }, 400, 'length_mismatch'],
+  ['a file that is too large', { headers: { 'content-length': '99999999' } }, 413, undefined],
+];
+
 describe('what cannot be attached', () => {
-  test.each([
+  test.each<Refused>([
     ['a name that leads elsewhere', { name: '../../etc/passwd' }, 400, 'filename_malformed'],
     ['a name with a line break', { name: 'a\nb.jpg' }, 400, 'filename_malformed'],
     ['no name', { name: '' }, 400, undefined],
-    ['a file that is longer than it said', { headers: { 'content-length': '2' } }, 400, 'length_mismatch'],
-    ['a file that is too large', { headers: { 'content-length': '99999999' } }, 413, undefined],
+    // A connection carries no more bytes than its header says: in front of a process, these two cannot be sent.
+    ...(IS_DEPLOYED ? [] : WRONG_LENGTHS),
     ['a compressed file', { headers: { 'content-encoding': 'gzip' } }, 415, undefined],
     ['anything from another site', { headers: { origin: 'https://evil.example' } }, 403, 'cross_site'],
   ])('%s is refused in words, and leaves nothing', async (_what, file, status, reason) => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 /** Described for people at `/api/auth/login` and `logout`; pages, the platform's contract and metadata are no part of the API. */
-const BESIDE = [/^\/api\/auth\//, /^\/internal\//, /^\/\.well-known\//];
+const BESIDE = [/^\/api\/auth\//, /^\/oauth\//, /^\/internal\//, /^\/\.well-known\//];
 
 /** A path with its parameters by position: a mount does not name them as its declaration does. */
 const shapeOf = (path: string) => path.replaceAll(/:\w+|\{\w+\}/g, '*');

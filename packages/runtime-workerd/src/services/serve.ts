@@ -297,7 +297,7 @@ async function pipe(body: ReadableStream<Uint8Array>, response: ServerResponse):
     source.once('error', () => response.destroy());
     response.once('error', () => response.destroy());
     response.once('close', () => {
-      // A reader who left stops whoever writes.
+      // A reader who left stops the one who writes.
       source.destroy();
       resolve();
     });
