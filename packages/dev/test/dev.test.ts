@@ -160,9 +160,9 @@ describe('while the application is written', () => {
     app.edit('src/app.ts', "'book/list': list", "'book/list': { ...list, permission: 'book.raed' }");
     app.edit('src/app.ts', "ownerRole: 'owner'", "ownerRole: 'boss'");
     const faults = await server.save();
-    expect(faults.map(({ line, message }) => [line, message])).toEqual([
-      [5, expect.stringContaining('boss')],
-      [21, expect.stringContaining('did you mean book.read?')],
+    expect(faults.map(({ line, message, code }) => [line, message, code])).toEqual([
+      [5, expect.stringContaining('boss'), 'unknown_role'],
+      [21, expect.stringContaining('did you mean book.read?'), 'unknown_permission'],
     ]);
     expect(faults[1]?.excerpt).toContain("21 |   operations: { 'book/add': add, 'book/list':");
     const isBroken = ({ type }: { type: string }) => type === 'broken';

@@ -58,7 +58,8 @@ export class Positions {
     const places = new Set<string>();
     return error.problems.map((problem) => {
       const place = (bundle && this.#placeOf(problem, bundle)) ?? declared;
-      const fault = this.at(place, { kind: 'declaration', message: problem.message, hint: null, stack });
+      const { code, message } = problem;
+      const fault = { ...this.at(place, { kind: 'declaration', message, hint: null, stack }), code };
       const isShown = place !== null && places.has(textOf(place));
       if (place !== null) places.add(textOf(place));
       return isShown ? { ...fault, excerpt: null } : fault;

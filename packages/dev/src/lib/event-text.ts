@@ -45,7 +45,8 @@ function peopleText(people: readonly DevPerson[]): string {
 }
 
 function faultText(fault: Fault): string {
-  const { message, excerpt, hint, stack } = fault;
+  const { excerpt, hint, stack } = fault;
+  const message = fault.code === undefined ? fault.message : `${fault.message} [${fault.code}]`;
   const place = placeOf(fault);
   return indented(
     [

@@ -8,6 +8,8 @@ export interface Fault {
    */
   readonly kind: 'build' | 'declaration' | 'migration' | 'request';
   readonly message: string;
+  /** Of a mistake of the declaration: stable, and explained in docs/application.md. */
+  readonly code?: string;
   /** Relative to the project; null where no place is known. */
   readonly file: string | null;
   /** From 1. */

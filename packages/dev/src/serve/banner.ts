@@ -74,7 +74,7 @@ function faultHtml(fault: Fault): string {
   const place = placeOf(fault);
   const part = (text: string | null, tag: string) =>
     text === null ? '' : `<${tag}>${escaped(text)}</${tag}>`;
-  return `<section>${part(place, 'h2')}${part(fault.message, 'p')}${part(fault.excerpt, 'pre')}${part(fault.hint, 'p')}${
+  return `<section>${part(place, 'h2')}${part(fault.message, 'p')}${part(fault.code ?? null, 'code')}${part(fault.excerpt, 'pre')}${part(fault.hint, 'p')}${
     fault.stack.length > 1 ? part(fault.stack.join('\n'), 'pre') : ''
   }</section>`;
 }
