@@ -103,6 +103,8 @@ describe.each(MODES)('coming in by %s', (mode) => {
     });
     const server = await anonymous.request('GET', '/.well-known/oauth-authorization-server');
     expect(server.status).toBe(mode === 'tokens' ? 404 : 200);
+    const asked = await anonymous.request('GET', '/oauth/authorize?client_id=x');
+    expect(asked.status).toBe(mode === 'tokens' ? 404 : 303);
   });
 });
 

@@ -8,6 +8,8 @@ import { presentedTokenHash } from './programs/secrets.ts';
 
 /** The time in which another use of a program from the same address is not noted. */
 const USE_NOTED_MS = 10 * 60_000;
+/** The same from another address: a program in a data centre comes from many. */
+const ADDRESS_NOTED_MS = 60_000;
 /** A configuration that changes more often during one request is refused. */
 const LOOKS_MAX = 5;
 
@@ -85,13 +87,13 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
   );
 }
 
-/** Notes the use of a program, at most every ten minutes from one address, so that few calls write. */
+/** Notes the use of a program, at most every ten minutes, or every minute from changing addresses: few calls write. */
 async function noteUse<S>(
   { instance, clientAddress, now }: RecognitionOptions<S>,
   { grant, usedMs, usedFrom }: PresentedProgram,
 ): Promise<void> {
-  const isNoted = usedMs !== null && Math.abs(now() - usedMs) < USE_NOTED_MS;
-  if (isNoted && usedFrom === clientAddress) return;
+  const notedMs = usedFrom === clientAddress ? USE_NOTED_MS : ADDRESS_NOTED_MS;
+  if (usedMs !== null && Math.abs(now() - usedMs) < notedMs) return;
   await instance.directory.noteProgramUse({ grant: grant.id, from: clientAddress });
 }
 

@@ -24,6 +24,7 @@ import { isMemberVisit, type MemberVisit, notMember, openVisit, showPage, type V
 /** Answers GET of the authorization endpoint (RFC 6749, section 3.1). */
 export async function authorize(parts: ProgramParts, c: AppContext): Promise<Response> {
   const visit = await openVisit(parts, c);
+  const server = serverOf(visit);
   const { query, isBack } = keptQuery(c);
   if (query === null) return refused(visit, visit.t.programs.lost);
   if (!visit.subject?.session) {
@@ -37,7 +38,7 @@ export async function authorize(parts: ProgramParts, c: AppContext): Promise<Res
   if (!isMemberVisit(visit))
     return message(visit, { title: visit.t.front.notMember, sentence: notMember(visit) });
   try {
-    const request = await serverOf(visit).readRequest(query);
+    const request = await server.readRequest(query);
     return await askFor(visit, request);
   } catch (error) {
     if (error instanceof RefusedAuthorization) return seeOther(error.location);
