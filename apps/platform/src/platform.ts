@@ -172,7 +172,12 @@ async function wire(
   const { hostAdmin } = directory;
   registry = hostAdmin;
   cleanup.add(() => hostAdmin.stopLongWork());
-  deployed.runtime.previews.sweep(new Set(await hostAdmin.previews.ids()));
+  await hostAdmin.previews
+    .ids()
+    .then((ids) => deployed.sweepPreviews(ids))
+    .catch((error: unknown) =>
+      feeds.onIncident(error, { kind: 'runtime', key: 'previews', method: 'sweep' }),
+    );
   await registerVerticals(hostAdmin, verticals);
   const operator = await openOperator({
     hostAdmin,

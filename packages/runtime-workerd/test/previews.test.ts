@@ -12,7 +12,11 @@ const BERTA = {
   ...{ remark: 'Rings twice', secret: 'her diagnosis' },
 };
 const PREVIEW: PreviewRef = {
-  ...{ id: 'prv_00000000000000000000000001', vertical: 'people', script: 'preview--1' },
+  ...{
+    id: 'prv_00000000000000000000000001',
+    vertical: 'people',
+    script: 'preview--prv_00000000000000000000000001',
+  },
   ...{ tenant: ACME.tenant, scope: ACME.scope, network: false },
 };
 const BUNDLE = `import { hostedApp } from '@freehold/app/worker/hosted';
@@ -155,11 +159,12 @@ test('it sends no mail, and shows what it would have sent', async () => {
 
 test('it is there after the platform was started again, and one that no row names is removed', async () => {
   await place.reopen();
-  place.runtime.previews.sweep(new Set([PREVIEW.id]));
+  await place.runtime.previews.sweep(new Set([PREVIEW.id]), ['people']);
   expect(await inPreview('person/get', { person: berta })).toMatchObject({ remark: 'Rings twice' });
   await place.reopen();
-  place.runtime.previews.sweep(new Set());
+  await place.runtime.previews.sweep(new Set(), ['people']);
   expect(existsSync(folder())).toBe(false);
+  await expect(visit('/api/try/settings')).rejects.toMatchObject({ reason: 'unknown_script' });
   expect(await inLive('person/get', { person: berta })).toMatchObject(BERTA);
 });
 

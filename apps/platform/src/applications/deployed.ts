@@ -56,6 +56,8 @@ export interface DeployedVerticals {
   application(slug: string): Application | null;
   /** A version that runs beside the one that serves. */
   preview(ref: PreviewRef): Application;
+  /** Removes what a crash left of previews that are none of these. */
+  sweepPreviews(ids: readonly string[]): Promise<void>;
 }
 
 /** Opens the runtime. No process runs before one of its verticals is asked for. */
@@ -109,6 +111,11 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     // The runtime shows the vertical its secret: it is of no use to the caller.
     bound: (slug) =>
       runtime.serving(slug) && { platformSecret: '', fetch: (request) => runtime.manage(slug, request) },
+    sweepPreviews: (ids) =>
+      runtime.previews.sweep(
+        new Set(ids),
+        slugs.map(({ key }) => key),
+      ),
     preview: (ref) => ({
       fetch: (request, { node, clientAddress }) => {
         if (node === null) throw new TypeError('a request of a visitor has a node');

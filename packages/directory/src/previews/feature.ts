@@ -35,7 +35,9 @@ const previewMethods = ({ db, now }: UnitContext) => ({
   previewRoute: (hostname: string): HostDestination | null => {
     const row = previewAt(db, hostname);
     if (!row || row.expiresAtMs <= now()) return null;
-    const { tenant, scope, vertical, version } = row;
+    const { tenant, scope, vertical } = row;
+    // Its lines are told apart from those of the live version.
+    const version = `${row.version}+preview`;
     const owner = db.get<{ status: string }>('SELECT status FROM tenants WHERE id = ?', tenant);
     return {
       ...{ hostname, surface: 'app', tenant, scope, vertical, version },

@@ -65,6 +65,7 @@ describe('a preview of a scope', () => {
     expect(runtime.previews.running.get(preview.id)).toEqual(['mask', 'provision', 'restore']);
     expect(await platform.admin.route(preview.hostname)).toMatchObject({
       ...{ tenant: acme.id, scope: scope.id, vertical: 'fieldwork', serving: true },
+      version: '2.0.0+preview',
       hostnames: [preview.hostname],
       preview: { id: preview.id, scope: scope.id, network: false },
     });

@@ -52,6 +52,8 @@ interface Running {
 /** Stands before the id of a preview in the name of its folder. No slug of a vertical begins so. */
 const FOLDER_PREFIX = '-';
 const FOLDER = /^-prv_/;
+/** The script of a preview's bundle, as the directory names it. */
+const SCRIPT = /^preview--(prv_[0-9a-z]+)$/;
 
 export class Previews {
   readonly #options: PreviewsOptions;
@@ -123,12 +125,17 @@ export class Previews {
     await this.#options.bundles(vertical).forget({ script });
   }
 
-  /** Removes the folders of previews that are none of these: a crash left them. Call it at a start. */
-  sweep(ids: ReadonlySet<string>): void {
-    if (!existsSync(this.#options.folder)) return;
-    for (const name of readdirSync(this.#options.folder))
+  /** Removes what a crash left of previews that are none of these: folders, and bundles of these verticals. Call it at a start. */
+  async sweep(ids: ReadonlySet<string>, verticals: readonly string[]): Promise<void> {
+    const { folder, bundles } = this.#options;
+    for (const name of existsSync(folder) ? readdirSync(folder) : [])
       if (FOLDER.test(name) && !ids.has(name.slice(FOLDER_PREFIX.length)))
-        rmSync(join(this.#options.folder, name), { recursive: true, force: true });
+        rmSync(join(folder, name), { recursive: true, force: true });
+    for (const vertical of verticals)
+      for (const { script } of await bundles(vertical).scripts({})) {
+        const [, id] = SCRIPT.exec(script) ?? [];
+        if (id !== undefined && !ids.has(id)) await bundles(vertical).forget({ script });
+      }
   }
 
   /** Lets those of a vertical that run start again with its present settings, before their next request. */
