@@ -5,6 +5,7 @@ const src = 'packages/runtime-workerd/src';
 const hostile = 'packages/runtime-workerd/test/hostile.test.ts';
 const previews = 'packages/runtime-workerd/test/previews.test.ts';
 const signIn = 'packages/runtime-workerd/test/sign-in.test.ts';
+const processes = 'packages/runtime-workerd/test/process.test.ts';
 const supervisor = 'packages/runtime-workerd/test/supervisor.test.ts';
 
 export const RUNTIME: readonly Mutant[] = [
@@ -173,5 +174,51 @@ export const RUNTIME: readonly Mutant[] = [
     find: '    rmSync(this.#folderOf(id), { recursive: true, force: true });\n    await',
     replace: '    await',
     killer: inNode(previews, 'at its end nothing is left'),
+  },
+  {
+    id: 'runtime-crash-forgets-work',
+    requirement: null,
+    claim: 'Work that a crash cut off waits for a request.',
+    file: `${src}/runtime.ts`,
+    find: 'onDown: () => this.#wakeWhenDue(vertical),',
+    replace: 'onDown: () => undefined,',
+    killer: inNode(processes, 'work that a crash cut off is done without a request'),
+  },
+  {
+    id: 'runtime-end-starts-second',
+    requirement: null,
+    claim: 'A request that meets the end of a process starts a second one over the same objects.',
+    file: `${src}/process/vertical-process.ts`,
+    find: 'this.#predecessor = end().then(() => this.#down());',
+    replace: 'void end().then(() => this.#down());',
+    killer: inNode(processes, 'a request that meets the end of a process waits for it'),
+  },
+  {
+    id: 'runtime-isolate-shared',
+    requirement: null,
+    claim:
+      'The tenants of a vertical share the variables of its modules, although it asks for an isolate for each.',
+    file: `${src}/host/supervisor.ts`,
+    find: "isolate === 'tenant' ? `${digest} ${instance.tenant}` : digest",
+    replace: "isolate === 'vertical' ? `${digest} ${instance.tenant}` : digest",
+    killer: inNode('packages/runtime-workerd/test/isolate.test.ts', 'all instances of a version share them'),
+  },
+  {
+    id: 'fleet-no-snapshot-after-failure',
+    requirement: 'C-04',
+    claim: 'A scope whose migration failed is migrated at the next try without a snapshot.',
+    file: 'packages/directory/src/fleet/operations.ts',
+    find: "WHERE scope = ? AND state = 'applied'",
+    replace: 'WHERE scope = ?',
+    killer: inNode('packages/directory/src/fleet/moves.test.ts', 'stops after the group with a failure'),
+  },
+  {
+    id: 'trace-forbidden-version',
+    requirement: null,
+    claim: 'A trace of the forbidden version is gone on with.',
+    file: 'apps/platform/src/network/trace-context.ts',
+    find: "version === 'ff' ||",
+    replace: "version === 'fe' ||",
+    killer: inNode('apps/platform/src/network/trace-context.test.ts', 'the forbidden version begins a trace'),
   },
 ];

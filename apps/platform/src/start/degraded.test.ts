@@ -2,8 +2,8 @@ import type { StorageStatus } from '@freehold/engine-node';
 import { expect, test } from 'vitest';
 import { degradationsOf } from './degraded.ts';
 
-const of = (status: StorageStatus, missing = 0) =>
-  degradationsOf({ engine: { storageStatus: () => status }, vaults: { missing: () => missing } });
+const of = (status: StorageStatus, missing = 0, failing = 0) =>
+  degradationsOf({ engine: { storageStatus: () => status }, vaults: { missing: () => missing } }, failing);
 const unit = (key: string) => ({ kind: 'identity', key, path: `/data/identity/${key}.sqlite` });
 
 test('a platform where everything works is not degraded', () => {
@@ -25,5 +25,13 @@ test('vaults that are gone are counted', () => {
   expect(found).toEqual({
     reason: 'vault_missing',
     detail: expect.stringContaining('2 vaults are gone: what is sealed about people of their tenants'),
+  });
+});
+
+test('deployed verticals that fail again and again are counted, and not named', () => {
+  const [found] = of({ fault: null, unreadable: [] }, 0, 1);
+  expect(found).toEqual({
+    reason: 'vertical_failing',
+    detail: expect.stringContaining('1 deployed vertical fails again and again'),
   });
 });

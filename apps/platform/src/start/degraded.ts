@@ -9,14 +9,16 @@ const FAULTS = {
   too_many_open_files: 'The process has as many files open as it may.',
 } as const;
 
-/** Returns what keeps the engine from storing or reading, and how many vaults are gone. */
-export function degradationsOf({
-  engine,
-  vaults,
-}: {
+export interface Watched {
   readonly engine: Pick<NodeEngine, 'storageStatus'>;
   readonly vaults: Pick<Vaults, 'missing'>;
-}): readonly Degradation[] {
+}
+
+/**
+ * Returns the faults that keep the engine from storing or reading, the number of vaults that are gone, and that of deployed
+ * verticals whose process fails again and again.
+ */
+export function degradationsOf({ engine, vaults }: Watched, failing: number): readonly Degradation[] {
   const { fault, unreadable } = engine.storageStatus();
   const missing = vaults.missing();
   return [
@@ -35,6 +37,14 @@ export function degradationsOf({
           {
             reason: 'vault_missing',
             detail: `${missing === 1 ? '1 vault is' : `${missing} vaults are`} gone: what is sealed about people of ${missing === 1 ? 'its tenant' : 'their tenants'} does not open, and nothing new about them is stored. The log of the platform names each.`,
+          },
+        ]),
+    ...(failing === 0
+      ? []
+      : [
+          {
+            reason: 'vertical_failing',
+            detail: `${failing === 1 ? '1 deployed vertical fails' : `${failing} deployed verticals fail`} again and again; all others are served. An issue names each.`,
           },
         ]),
   ];
