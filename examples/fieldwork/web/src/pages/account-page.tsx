@@ -30,6 +30,7 @@ export function AccountPage() {
       </PageHead>
       <WhoYouAre me={me} />
       <HowYouSignIn me={me} />
+      <Programs me={me} />
       <Sessions me={me} />
     </div>
   );
@@ -84,6 +85,24 @@ function HowYouSignIn({ me }: { me: Me }) {
           </a>
         </p>
       )}
+    </Card>
+  );
+}
+
+/** The programs of a member are on a page of the platform's. */
+function Programs({ me }: { me: Me }) {
+  if (me.status !== 'member' || !me.signIn || me.signIn.mode === 'tokens') return null;
+  return (
+    <Card title="Connected programs">
+      <p>
+        An agent gets in with the address <code>{`${location.origin}/api/mcp`}</code>. You decide what it may
+        do, and end it at any time.
+      </p>
+      <p className="card-foot">
+        <a className="button button-plain" href="/oauth/programs">
+          <Icon name="key" /> <span>Programs and tokens</span>
+        </a>
+      </p>
     </Card>
   );
 }
