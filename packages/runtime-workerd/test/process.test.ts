@@ -133,6 +133,8 @@ test('a process that loaded as many bundles as it may is replaced, and no reques
 test('a process that outlived its platform is ended by the next start, and what it stored is there', async () => {
   expect((await place.provision(ACME)).status).toBe(200);
   const orphan = processes.pidOf() as number;
+  // With work that is due, the first platform, which lives here, would start a process of its own again.
+  await expect.poll(() => earliestAlarm(join(place.folder, 'notes')), PATIENT).toBe(null);
   const next = place.open();
   try {
     await next.open(['notes']);
