@@ -86,8 +86,8 @@ export const RUNTIME: readonly Mutant[] = [
     requirement: 'A-04',
     claim: 'A deployed application that lets no person in recognises people all the same.',
     file: 'packages/app/src/sign-in-proxy/sign-in-proxy.ts',
-    find: 'const isOwn = letsPeopleIn && new URL',
-    replace: 'const isOwn = new URL',
+    find: 'const isOwn = letsPeopleIn && BASES',
+    replace: 'const isOwn = BASES',
     killer: inNode(signIn, 'an application that lets no person in recognises none'),
   },
   {

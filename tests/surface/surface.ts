@@ -7,7 +7,7 @@ import { controlPlaneApp } from '@freehold/control-plane';
 import type { Actor } from '@freehold/directory';
 import { managementOpenApi, mountOperations } from '@freehold/vertical-host';
 import { Hono } from 'hono';
-import { fieldwork as app } from '../../examples/fieldwork/src/app.ts';
+import app from '../../examples/fieldwork/src/app.ts';
 import { commands } from '../../packages/cli/src/commands.ts';
 
 /** Section → its lines, sorted. */

@@ -15,7 +15,7 @@ import { mountSummaries, summaryRoutes } from './summaries/routes.ts';
 import { migrations } from './vertical/migrations.ts';
 import { operations } from './vertical/operations.ts';
 
-export const fieldwork = defineApp({
+export default defineApp({
   manifest,
   migrations,
   operations,
@@ -65,6 +65,3 @@ function openOrders(output: unknown): PlatformError | null {
     { reason: 'open_orders' },
   );
 }
-
-// The entry of `freehold deploy` and of `freehold dev`.
-export default fieldwork;

@@ -7,7 +7,7 @@ import { makeDeliveryRunner, makeScopeHost, makeScopeUnit, type ScopeHost } from
 import type { z } from 'zod';
 import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
 import { openTestEngine } from '../../../packages/testkit/src/index.ts';
-import { fieldwork } from '../src/app.ts';
+import fieldwork from '../src/app.ts';
 import type { operations } from '../src/vertical/operations.ts';
 import { openVault } from './vault.ts';
 

@@ -8,7 +8,7 @@ import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER } from '@freehold/contracts
 import { declaredMigrations } from '@freehold/directory';
 import { makeScopeUnit } from '@freehold/kernel';
 import { type HostedNode, WorkerdRuntime } from '@freehold/runtime-workerd';
-import { fieldwork } from '../src/app.ts';
+import fieldwork from '../src/app.ts';
 
 const SLUG = fieldwork.manifest.slug;
 const SCRIPT = `${SLUG}--${fieldwork.manifest.version}`;

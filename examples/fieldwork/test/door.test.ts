@@ -2,7 +2,7 @@
 
 import { makeApp } from '@freehold/app';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fieldwork as declared } from '../src/app.ts';
+import declared from '../src/app.ts';
 import { type Fixture, joinTeam, openFixture } from './fixture.ts';
 import { openVault } from './vault.ts';
 

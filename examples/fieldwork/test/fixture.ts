@@ -9,7 +9,7 @@ import { makeRelyingParty } from '@freehold/oidc-rp';
 import { expect } from 'vitest';
 import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
 import { openTestEngine } from '../../../packages/testkit/src/index.ts';
-import { fieldwork as declared } from '../src/app.ts';
+import declared from '../src/app.ts';
 import { deployFieldwork } from './deployed.ts';
 import { openVault } from './vault.ts';
 

@@ -4,7 +4,7 @@ import { makeApp } from '@freehold/app';
 import { identityEventsResponse } from '@freehold/app/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
-import { fieldwork as declared } from '../src/app.ts';
+import declared from '../src/app.ts';
 import { type Fixture, joinTeam, openFixture, START_MS, type Visitor } from './fixture.ts';
 import { openVault } from './vault.ts';
 
