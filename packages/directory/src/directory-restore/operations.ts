@@ -58,6 +58,8 @@ const UNTOUCHED: readonly string[] = [
     'staged_rows',
   ],
   ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
+  // A secret that was replaced or removed is not to come back, and a preview that ended does not run.
+  ...['vertical_secrets', 'previews'],
   // The round of a consent ticket records that it was used.
   ...['hostname_attempts', 'incoming_copies', 'connect_rounds'],
   ...[
@@ -333,6 +335,8 @@ function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: n
   }
   for (const { table, rows: reaped } of tombstones) for (const row of reaped) putTombstone(db, table, row);
   db.run('DELETE FROM tokens WHERE tenant IS NOT NULL AND tenant NOT IN (SELECT id FROM tenants)');
+  for (const table of ['vertical_secrets', 'previews'])
+    db.run(`DELETE FROM ${table} WHERE vertical NOT IN (SELECT slug FROM verticals)`);
   db.run('DELETE FROM staged_rows');
   return { tables: tables.size, rows };
 }

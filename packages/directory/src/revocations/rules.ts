@@ -105,6 +105,9 @@ export const UNAFFECTED_BY_RESTORE: Readonly<Record<string, string>> = {
   'directory-backups.delete': 'the list of backups stays, and a restore adds none that it lost',
   'operations.cancel': 'a restore leaves the list of long work as it is',
   'issues.set-status': 'a restore leaves issues as they are',
+  'secrets.rotate': 'a restore leaves the secrets of builders as they are',
+  'secrets.remove': 'a restore leaves the secrets of builders as they are',
+  'previews.end': 'a restore leaves previews as they are',
 };
 
 function set<K extends RevocationKind>(kind: K, target: Target, floor: Floors[K]): Revocation<K> {

@@ -2,6 +2,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { makeKeyring } from '@freehold/store';
 import { describe, expect, test } from 'vitest';
+import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { makeMemoryRuntime } from '../../test/memory-runtime.ts';
 import { openPlatform, type Platform, refusal, type STAFF } from '../../test/platform.ts';
 import type { VerticalSecretRecord } from '../admin-operations.ts';
@@ -42,6 +43,18 @@ const list = async (platform: Platform, as?: typeof STAFF) =>
       ...(as ? { as } : {}),
     })
   ).items;
+
+test('a restore of the directory brings back no secret that was removed, and no older one', async () => {
+  const { platform, as } = await open({ backups: makeMemoryBackups() });
+  await put(platform, { as });
+  await put(platform, { as, name: 'OTHER' });
+  const made = await platform.finish(platform.call('directory-backups.create', { body: {} }));
+  await put(platform, { as, name: 'OTHER', secret: 'newer', rotate: true });
+  await platform.call('secrets.remove', { params: { slug: 'app', name: 'PAYMENT_KEY' }, as });
+  const { id: backup } = made.result as { id: string };
+  await platform.finish(platform.call('directory.restore', { body: { backup } }));
+  expect(await platform.admin.secretsOf('app')).toEqual({ OTHER: 'newer' });
+});
 
 describe('spec C-27: a secret', () => {
   test('reaches the runtime of its vertical, and no answer, log or row in clear', async () => {
