@@ -319,6 +319,13 @@ describe('too much', () => {
     expect((await response.arrayBuffer()).byteLength).toBe(200_000);
   });
 
+  test('an answer that it compressed arrives whole', async () => {
+    const response = await place.visit('/zipped', ACME, { headers: { 'accept-encoding': 'gzip' } });
+    const isZipped = response.headers.get('content-encoding') === 'gzip';
+    const body = isZipped ? response.body?.pipeThrough(new DecompressionStream('gzip')) : response.body;
+    expect([isZipped, await new Response(body).text()]).toEqual([true, 'a word '.repeat(1_000)]);
+  });
+
   test('a header of 100 MB is an answer that did not come', async () => {
     await expect(place.visit('/head', ACME)).rejects.toMatchObject({ code: 'unavailable' });
     const others = async () => (await place.visit('/api/me', BOLT).catch(() => null))?.status;

@@ -97,8 +97,9 @@ export class Supervisor extends DurableObject<HostEnv> {
       this.#passed();
       return response;
     }
-    // A stream without a known length would lose the header.
-    const length = response.headers.get('content-length');
+    // A stream without a known length would lose the header. That of a compressed body is another one: it is unpacked here.
+    const { headers } = response;
+    const length = headers.has('content-encoding') ? null : headers.get('content-length');
     const { readable, writable } =
       length === null ? new IdentityTransformStream() : new FixedLengthStream(Number(length));
     void response.body.pipeTo(writable).then(

@@ -150,6 +150,12 @@ class Hostile extends Honest {
       void writable.getWriter().write(new Uint8Array(200_000));
       return new Response(readable, { headers: { 'content-length': '200000' } });
     }
+    if (pathname === '/zipped') {
+      const zipped = new Response('a word '.repeat(1_000)).body?.pipeThrough(new CompressionStream('gzip'));
+      const bytes = await new Response(zipped).arrayBuffer();
+      const headers = { 'content-encoding': 'gzip', 'content-length': String(bytes.byteLength) };
+      return new Response(bytes, { headers, encodeBody: 'manual' });
+    }
     if (pathname === '/planted') {
       const planted = ['sb_session=planted; Path=/', '__Host-sb_session=planted; Path=/; Secure', 'own=1'];
       return new Response('', { headers: planted.map((each): [string, string] => ['set-cookie', each]) });
