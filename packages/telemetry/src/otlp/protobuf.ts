@@ -151,7 +151,8 @@ function readVarint(bytes: Uint8Array, at: number): { readonly value: number; re
 }
 
 class Writer {
-  #buffer = Buffer.allocUnsafe(1_024);
+  /** Small at first: most messages are within others. */
+  #buffer = Buffer.allocUnsafe(64);
   #length = 0;
 
   taken(): Uint8Array {
@@ -159,7 +160,7 @@ class Writer {
   }
 
   tag(number: number, wireType: number): void {
-    this.varint(BigInt((number << 3) | wireType));
+    this.#small((number << 3) | wireType);
   }
 
   varint(value: bigint): void {
@@ -184,7 +185,7 @@ class Writer {
   }
 
   bytes(bytes: Uint8Array): void {
-    this.varint(BigInt(bytes.length));
+    this.#small(bytes.length);
     this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#length);
     this.#length += bytes.length;
@@ -195,6 +196,13 @@ class Writer {
     const inner = new Writer();
     write(inner);
     this.bytes(inner.taken());
+  }
+
+  /** A varint of less than 31 bits. */
+  #small(value: number): void {
+    let left = value;
+    for (; left > 0x7f; left >>>= 7) this.#byte((left & 0x7f) | 0x80);
+    this.#byte(left);
   }
 
   #byte(value: number): void {
