@@ -37,6 +37,16 @@ export const RUNTIME: readonly Mutant[] = [
     killer: inNode(hostile, 'it speaks for no person whom the platform did not recognise there'),
   },
   {
+    id: 'runtime-locked-out-for-ever',
+    requirement: null,
+    claim:
+      'A bundle ends sessions that have not begun, and locks a person out of every instance of the tenant.',
+    file: `${src}/services/identity-calls.ts`,
+    find: "return 'nowMs' in input ? { ...input, nowMs: now() } : input;",
+    replace: "return 'nowMs' in input ? { nowMs: now(), ...input } : input;",
+    killer: inNode(hostile, 'it learns who calls, and sees neither the cookie nor a way to be another'),
+  },
+  {
     id: 'runtime-settings-at-will',
     requirement: null,
     claim: 'A bundle sets where the mails of its tenant lead.',

@@ -174,6 +174,16 @@ describe('the accounts of its tenant', () => {
   const identity = async (method: string, input: object, as: Instance = ACME) =>
     tryOut('/identity', as, { method, input: JSON.stringify(input) });
   const refused = { answer: { ok: false, failure: { code: 'forbidden', reason: 'capability_refused' } } };
+  const signedIn = async (): Promise<string> => {
+    const answer = await place.visit('/api/auth/login', ACME, {
+      method: 'POST',
+      headers: { origin: 'http://shop.localhost', 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ email: 'ada@example.com', password: PASSWORD, returnTo: '/' }),
+    });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
+    const set = answer.headers.getSetCookie().find((each) => each.startsWith('sb_session='));
+    return set?.split(';')[0] ?? '';
+  };
   let account: { readonly issuer: string; readonly sub: string };
   let cookie: string;
 
@@ -184,15 +194,7 @@ describe('the accounts of its tenant', () => {
     const imported = { email: 'ada@example.com', emailVerified: true, name: 'Ada', passwordHash };
     const { userId } = await place.directory(ACME.tenant).importAccount(imported);
     account = { issuer: directoryIssuer(ACME.tenant as TenantId), sub: userId };
-    const form = { email: 'ada@example.com', password: PASSWORD, returnTo: '/' };
-    const signedIn = await place.visit('/api/auth/login', ACME, {
-      method: 'POST',
-      headers: { origin: 'http://shop.localhost', 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(form),
-    });
-    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/']);
-    const set = signedIn.headers.getSetCookie().find((each) => each.startsWith('sb_session='));
-    cookie = set?.split(';')[0] ?? '';
+    cookie = await signedIn();
   });
 
   test.each([
@@ -234,10 +236,13 @@ describe('the accounts of its tenant', () => {
     // Now it may ask about her, with what the platform knows of her.
     expect(await identity('listSessions', account)).toMatchObject({ answer: { ok: true } });
     expect(await identity('listSessions', account, SECOND)).toMatchObject(refused);
-    const far = { ...account, nowMs: Date.now() + 3_600_000 };
+    const far = { ...account, nowMs: Date.now() + 30 * 86_400_000 };
     expect(await identity('endAllSessions', far)).toMatchObject({ answer: { ok: true } });
     const after = await place.visit('/api/me', ACME, { headers: { cookie } });
     expect(await after.json()).toMatchObject({ status: 'signed_out' });
+    // It ended what was begun, and locks her out of nothing: a session may begin above that time, and none a day ahead.
+    const again = await place.visit('/api/me', ACME, { headers: { cookie: await signedIn() } });
+    expect(await again.json()).toMatchObject({ subject: { name: 'Ada' } });
   });
 
   test('a token of its own callers is its own: the platform takes none that it does not know', async () => {

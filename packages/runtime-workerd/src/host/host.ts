@@ -58,14 +58,17 @@ export class Control extends WorkerEntrypoint<HostEnv> {
 
 /** workerd itself reads that much of a body that nothing else reads. */
 const GRACE_BYTES = 65_536;
+/** The most bytes that are read of a body that was refused: a sender who sends more is cut off. */
+const REFUSED_BYTES_MAX = 32 * 1_024 * 1_024;
 
-/** Reads a body to its end, and passes on what is wanted. It does not reject. */
+/** Reads a body to its end, passes on what is wanted, and reads some of what is not. It does not reject. */
 async function readThrough(
   body: ReadableStream<Uint8Array>,
   writer: WritableStreamDefaultWriter<Uint8Array>,
 ): Promise<void> {
   const reader = body.getReader();
   let isWanted = true;
+  let refusedBytes = 0;
   const unwanted = (): void => {
     isWanted = false;
   };
@@ -74,6 +77,8 @@ async function readThrough(
       const { done, value } = await reader.read();
       if (done) break;
       if (isWanted) await writer.write(value).catch(unwanted);
+      else refusedBytes += value.byteLength;
+      if (refusedBytes > REFUSED_BYTES_MAX) break;
     }
     await writer.close().catch(unwanted);
   } catch (error) {
