@@ -27,11 +27,11 @@ import {
   previewStep,
   tag,
 } from '../declarations/previews.ts';
-import { versionParts, versionSource } from '../declarations/vertical-records.ts';
-import { DEPLOY_FORM_BYTES_MAX, deployModule, knownModule } from '../declarations/verticals.ts';
+import { versionSource } from '../declarations/vertical-records.ts';
+import { DEPLOY_FORM_BYTES_MAX } from '../declarations/verticals.ts';
 import { type AuditEntry, type CallOf, delegated, read } from '../lib/handlers.ts';
 import { tenantOfScope } from '../scopes/target.ts';
-import { MODULES_MAX, requireFiles } from '../vertical-registry/deploy.ts';
+import { bundleParts, requireFiles } from '../vertical-registry/deploy.ts';
 import { requireFitting } from '../vertical-registry/versions.ts';
 import { requireVertical, type VerticalRow } from '../vertical-registry/verticals-store.ts';
 import {
@@ -65,13 +65,7 @@ export const previewsCreate = adminOperation({
   input: {
     params,
     body: z.strictObject({
-      ...versionParts,
-      modules: z.array(deployModule).max(MODULES_MAX),
-      known: z
-        .array(knownModule)
-        .max(MODULES_MAX)
-        .default([])
-        .describe('Files that the runtime has already, by the SHA-256 of their bytes: see verticals.modules'),
+      ...bundleParts,
       scope: scopeId
         .optional()
         .describe('The scope to be copied: one of this vertical, and of the caller’s tenant'),

@@ -92,6 +92,17 @@ interface PreparedDeployment extends Serving {
   readonly serves: boolean;
 }
 
+/** A bundle as it is sent: its declaration, the files that are new, and those that the runtime has. */
+export const bundleParts = {
+  ...versionParts,
+  modules: z.array(deployModule).max(MODULES_MAX),
+  known: z
+    .array(knownModule)
+    .max(MODULES_MAX)
+    .default([])
+    .describe('Files that the runtime has already, by the SHA-256 of their bytes: see verticals.modules'),
+};
+
 export const verticalsDeploy = adminOperation({
   name: 'verticals.deploy',
   summary: 'Register a version, upload it, and admit and promote it when asked to',
@@ -103,13 +114,7 @@ export const verticalsDeploy = adminOperation({
   input: {
     params,
     body: z.strictObject({
-      ...versionParts,
-      modules: z.array(deployModule).max(MODULES_MAX),
-      known: z
-        .array(knownModule)
-        .max(MODULES_MAX)
-        .default([])
-        .describe('Files that the runtime has already, by the SHA-256 of their bytes: see verticals.modules'),
+      ...bundleParts,
       admit: z.boolean().default(false),
       promote: z.boolean().default(false),
       acknowledgeMigrations,
