@@ -11,6 +11,7 @@ import { ENGINE_NODE } from './engine-node.ts';
 import { ENGINE_WORKERD } from './engine-workerd.ts';
 import { FIELDWORK } from './fieldwork.ts';
 import { KERNEL } from './kernel.ts';
+import { MCP } from './mcp.ts';
 import type { Mutant } from './mutant.ts';
 import { OIDC_RP } from './oidc-rp.ts';
 import { RUNTIME } from './runtime.ts';
@@ -22,6 +23,7 @@ export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
   'oidc-rp': OIDC_RP,
   auth: AUTH,
   'vertical-host': VERTICAL_HOST,
+  mcp: MCP,
   directory: DIRECTORY,
   'control-plane': CONTROL_PLANE,
   'engine-node': ENGINE_NODE,

@@ -8,7 +8,6 @@ import { eraseCustomer } from './erasure/store.ts';
 import { manifest } from './lib/manifest.ts';
 import { TAGS } from './lib/tags.ts';
 import { filesHidden, requireFileRemovable } from './orders/files.ts';
-import { ASSIGNMENT_GRANTS } from './orders/lifecycle.ts';
 import { overdueSchedule, reminderSubscription } from './reminders/operations.ts';
 import { appointmentRoutes, appointments } from './requests/public-form.ts';
 import { mountSummaries, summaryRoutes } from './summaries/routes.ts';
@@ -24,7 +23,6 @@ export default defineApp({
   schedules: { overdue: overdueSchedule, 'note-erasures': erasureSchedule },
   // The history of orders and invoices is stored for good; denials are deleted after two years.
   retention: { denialsDays: 730 },
-  grants: ASSIGNMENT_GRANTS,
   attachments: { requireRemovable: requireFileRemovable, hidden: filesHidden },
   erasure: {
     persons: {

@@ -499,13 +499,6 @@ const ROWS: readonly Row[] = [
   ],
   // Rules of records
   [
-    'a grant that is none',
-    (d) => d.grants.push('booking.red'),
-    'app.grants[1]',
-    'unknown_permission',
-    /did you mean booking\.read\?/,
-  ],
-  [
     'attachments of a record without an address',
     (d) => delete d.operations['booking/get'].http,
     'app.manifest.entities.booking.attachments',

@@ -89,7 +89,6 @@ export function shop() {
     },
     retention: { denialsDays: 400 },
     chainMax: 4,
-    grants: ['booking.read'],
     attachments: { hidden: () => null },
     erasure: { persons: { booking: { permission: 'booking.write', afterwards: 'booking/remind' } } },
     publicSurface: {

@@ -29,7 +29,7 @@ import {
 } from './store.ts';
 
 /** The permissions that an assignment grants a technician for one order. */
-export const ASSIGNMENT_GRANTS = ['order.read', 'order.work', 'order.note'] as const;
+const ASSIGNMENT_GRANTS = ['order.read', 'order.work', 'order.note'] as const;
 
 /** A day's work and then some: what is longer is a slip of the hand. */
 const APPOINTMENT_MAX_MS = 14 * 24 * 3_600_000;

@@ -45,11 +45,6 @@ export interface AppDeclaration {
   readonly retention?: RetentionPolicy;
   /** The greatest number of deliveries in a chain. Default 16. */
   readonly chainMax?: number;
-  /**
-   * Permissions that members get for single records (`ctx.grant`): the tools of these are listed for every member.
-   * Default: none.
-   */
-  readonly grants?: readonly string[];
   /** Default: no rules beside the permissions that the manifest gives an entity's attachments. */
   readonly attachments?: AttachmentRules;
   /** Default: no person can be erased at an address of the application. */

@@ -116,10 +116,6 @@ export function checkRecords(declaration: AppDeclaration, names: Names): void {
   }
 }
 
-export function checkGrants({ grants = [] }: AppDeclaration, names: Names): void {
-  for (const [index, permission] of grants.entries()) checkPermission(names, ['grants', index], permission);
-}
-
 /** The input of a schedule is known now: it need not fail in the night. */
 export function checkScheduleInputs({ schedules = {} }: AppDeclaration, names: Names): void {
   for (const [name, { operation, input = {} }] of Object.entries(schedules))

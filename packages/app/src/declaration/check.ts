@@ -8,7 +8,6 @@ import { type FaultPath, faultsIn, placeOf, schemaFaults } from '@freehold/opera
 import type { AppDeclaration } from './app.ts';
 import { checkOperations } from './check-operations.ts';
 import {
-  checkGrants,
   checkMigrations,
   checkModels,
   checkRecords,
@@ -39,7 +38,6 @@ export function findMistakes(declaration: AppDeclaration, supplied: OperationTab
     if (inVertical.some(isOfManifestShape)) return;
     const names = { manifest: vertical.manifest, operations: vertical.operations, report };
     if (sound.models === true) checkModels(sound, supplied, names);
-    checkGrants(sound, names);
     checkScheduleInputs(sound, names);
     checkRecords(sound, names);
     if (sound.publicSurface) checkSurface(sound.publicSurface, sound.web !== undefined, names);

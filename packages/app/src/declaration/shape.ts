@@ -140,7 +140,6 @@ export const declarationShape = z.strictObject({
   schedules: z.record(z.string(), schedule).optional(),
   retention: z.looseObject({}).optional(),
   chainMax: z.number().optional(),
-  grants: z.array(z.string()).optional(),
   attachments: z
     .strictObject({
       requireRemovable: handler.optional(),

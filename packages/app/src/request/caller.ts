@@ -227,7 +227,10 @@ export function finishing(showProblem: (c: AppContext) => Promise<void>): Middle
   };
 }
 
-/** Returns the operations of a request's scope as its caller, with the list of those that the caller may ever perform. */
+/**
+ * Returns the operations of a request's scope as its caller, with the list of those that the caller may perform now, for
+ * one record or for all.
+ */
 export function operationsFor(
   services: Services,
   table: OperationTable,
@@ -238,9 +241,11 @@ export function operationsFor(
     return {
       ...services.host.operations(scope, caller, tenant),
       listable: async (names) => {
-        const { permissions } = await scopeOf(services, c).holdings(caller);
-        // Any member may come to hold these, for single records.
-        const reachable = new Set<string>([...permissions, ...(services.app.grants ?? [])]);
+        const { permissions, recordPermissions = [] } = await scopeOf(services, c).holdings({
+          ...caller,
+          records: true,
+        });
+        const reachable = new Set<string>([...permissions, ...recordPermissions]);
         return names.filter((name) => {
           const operation = table[name];
           if (!operation || !reachable.has(operation.permission)) return false;

@@ -2,19 +2,21 @@
  * One request to an MCP endpoint: revision 2026-07-28 and, without sessions, those before it. The tools, and how a call is
  * made, are a policy; the messages, the list, the results and the refusals are here.
  */
-import { PlatformError, type Problem } from '@freehold/contracts';
+import type { Problem } from '@freehold/contracts';
 import {
   type CallToolResult,
   createMcpHandler,
   type Implementation,
   McpServer,
   ProtocolError,
-  ProtocolErrorCode,
+  type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
 import { contentBlocks } from './content-blocks.ts';
 import { type McpMessage, readMcpMessage } from './message.ts';
 import { MCP_META } from './meta.ts';
+import { pageAfter } from './pages.ts';
+import { malformed } from './refusals.ts';
 import type { McpTool } from './tools.ts';
 
 /** The answer of a call. */
@@ -32,14 +34,25 @@ export interface ToolCall<T extends McpTool> {
   readonly tool: T;
   readonly given: Readonly<Record<string, unknown>>;
   readonly meta: Readonly<Record<string, unknown>> | undefined;
+  /** Aborted when the client cancels the call by closing its stream (MCP 2026-07-28, "Cancellation"). */
+  readonly signal: AbortSignal;
+  /** Tells the client how far the work is; absent where it did not ask. It never rejects. */
+  readonly progress?: (step: Progress) => Promise<void>;
+}
+
+/** One report on a call. `progress` grows from one to the next (MCP 2026-07-28, "Progress"). */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 /** The differences between endpoints. */
 export interface McpPolicy<T extends McpTool> {
   readonly serverInfo: Implementation;
-  /** Every tool, also those that this caller is not shown. */
+  /** Every tool, also those that this caller is not shown, in the order of the list. */
   readonly tools: readonly T[];
-  /** The tools that are listed to this caller. Calling another is refused by `call`. */
+  /** The tools that are listed to this caller, in the same order. Calling another is refused by `call`. */
   listed(): Promise<readonly T[]> | readonly T[];
   /** Makes a call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
   call(call: ToolCall<T>): Promise<ToolAnswer>;
@@ -47,17 +60,6 @@ export interface McpPolicy<T extends McpTool> {
   problemOf(thrown: unknown): Promise<Problem> | Problem;
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A mistake of the client, not of the model: an error of the protocol (JSON-RPC 2.0, "Invalid params"). */
-export function malformed(message: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-}
-
-/** The failure of a list: an error of the protocol, because a list that cannot be made is not one of everything. */
-export function unlistable(thrown: unknown): ProtocolError {
-  const said = thrown instanceof PlatformError && thrown.code !== 'internal' ? ` ${thrown.message}` : '';
-  return new ProtocolError(ProtocolErrorCode.InternalError, `The tools cannot be listed right now.${said}`);
 }
 
 /**
@@ -75,7 +77,9 @@ export async function answerMcp<T extends McpTool>(
   const errors: Error[] = [];
   const handler = createMcpHandler(() => makeServer(policy), { onerror: (error) => void errors.push(error) });
   const response = await handler.fetch(request, { parsedBody: message });
-  if (response.status >= 500) throw errors.at(-1) ?? new Error('the tools could not be served');
+  // A client that left is no failure, and reads no answer.
+  if (response.status >= 500 && !request.signal.aborted)
+    throw errors.at(-1) ?? new Error('the tools could not be served');
   return dressed(response, policy);
 }
 
@@ -90,16 +94,29 @@ function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
   // The list changes when a version is deployed or a role is given, and no client is told: so it is not announced.
   const mcp = new McpServer(policy.serverInfo, { capabilities: { tools: { listChanged: false } } });
   mcp.server.setRequestHandler('tools/list', async ({ params }) => {
-    if (params?.cursor !== undefined) throw malformed('This list has one page: there is no such cursor.');
-    return { tools: (await policy.listed()).map(listed) };
+    const names = policy.tools.map(({ name }) => name);
+    const { items, ...more } = pageAfter({ list: 'tools', names }, await policy.listed(), params?.cursor);
+    return { tools: items.map(listed), ...more };
   });
-  mcp.server.setRequestHandler('tools/call', async ({ params }) => {
+  mcp.server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = policy.tools.find(({ name }) => name === params.name);
     if (!tool) throw malformed('There is no such tool.');
-    const result = await resultOf(policy, { tool, given: params.arguments ?? {}, meta: params._meta });
-    return mcp.server.projectCallToolResult(result, tool.outputSchema);
+    const call = { tool, given: params.arguments ?? {}, meta: params._meta, ...channelOf(context) };
+    return mcp.server.projectCallToolResult(await resultOf(policy, call), tool.outputSchema);
   });
   return mcp;
+}
+
+/** The line to the client of a call while it is made. A client that left hears nothing, and that is no failure of ours. */
+function channelOf({ mcpReq }: ServerContext): Pick<ToolCall<McpTool>, 'signal' | 'progress'> {
+  const { signal, notify, _meta } = mcpReq;
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return { signal };
+  return {
+    signal,
+    progress: (step) =>
+      notify({ method: 'notifications/progress', params: { ...step, progressToken } }).catch(() => undefined),
+  };
 }
 
 function listed({ name, title, description, inputSchema, outputSchema, annotations }: McpTool): Tool {

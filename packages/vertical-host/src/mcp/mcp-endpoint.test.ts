@@ -1,6 +1,12 @@
-import { type InvokeResult, PlatformError, problemSchema } from '@freehold/contracts';
+import {
+  encodeCursor,
+  type InvokeResult,
+  nameCursor,
+  PlatformError,
+  problemSchema,
+} from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
-import { contentBlocks, MCP_META } from '@freehold/operations/mcp';
+import { contentBlocks, MCP_META, MCP_PAGE_MAX } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';
@@ -379,6 +385,62 @@ describe('D-11 a hostile handler', () => {
 });
 
 describe('D-11 the list', () => {
+  describe('of more than one page', () => {
+    const many: OperationTable = Object.fromEntries(
+      Array.from({ length: MCP_PAGE_MAX + 50 }, (_, at) => [
+        `thing/do-${at}`,
+        declare({
+          input: z.strictObject({}),
+          output: z.null(),
+          http: { method: 'POST', path: `/api/do/${at}` },
+        }),
+      ]),
+    );
+    const named = (operation: string) => operation.replace('/', '_');
+    const listMany = (shown: readonly string[] = Object.keys(many)) => {
+      const app = new Hono();
+      const stub: ListingStub = { invoke: fakeScope(many).invoke, listable: async () => shown };
+      mountOperations(app, many, () => stub);
+      return async (cursor?: unknown) =>
+        rpcOf(
+          await app.request('/api/mcp', modernCall('tools/list', cursor === undefined ? {} : { cursor })),
+        );
+    };
+
+    test('goes on after the last tool that was listed, each once, in the order of declaration', async () => {
+      const page = listMany();
+      const first = (await page()).result;
+      expect(first.tools).toHaveLength(MCP_PAGE_MAX);
+      const second = (await page(first.nextCursor)).result;
+      expect(second).not.toHaveProperty('nextCursor');
+      expect([...(first.tools ?? []), ...(second.tools ?? [])].map(({ name }) => name)).toEqual(
+        Object.keys(many).map(named),
+      );
+    });
+
+    test('keeps its place when the last tool that was listed is no longer for this caller', async () => {
+      const { nextCursor, tools = [] } = (await listMany()()).result;
+      const last = Object.keys(many)[MCP_PAGE_MAX - 1] as string;
+      expect(tools.at(-1)?.name).toBe(named(last));
+      const rest = (await listMany(Object.keys(many).filter((name) => name !== last))(nextCursor)).result;
+      expect(rest.tools?.map(({ name }) => name)).toEqual(Object.keys(many).slice(MCP_PAGE_MAX).map(named));
+    });
+
+    test('is not told where the page ends with what this caller is shown', async () => {
+      const { result } = await listMany(Object.keys(many).slice(0, MCP_PAGE_MAX))();
+      expect(result).not.toHaveProperty('nextCursor');
+    });
+
+    test.each([
+      ['a broken one', '%%%'],
+      ['none at all', ''],
+      ['one of another list', nameCursor('prompts', encodeCursor('thing_do-1'))],
+      ['one of a tool that is gone', nameCursor('tools', encodeCursor('thing_undo'))],
+    ])('refuses a cursor that is %s', async (_, cursor) => {
+      expect((await listMany()(cursor)).error).toMatchObject({ code: -32602 });
+    });
+  });
+
   test('is one page, private, without a promise of news', async () => {
     const { app } = sample();
     const { result } = await rpcOf(await app.request('/api/mcp', modernCall('tools/list')));

@@ -20,7 +20,7 @@ import { type McpTool, mcpToolsOf } from './tools.ts';
 /** A scope as one caller sees it, perhaps with the operations that the caller should see as tools. */
 export interface ListingStub extends OperationStub {
   /**
-   * The operations of these that the caller may ever perform, for one record or for all. The others are not listed;
+   * The operations of these that the caller may perform now, for one record or for all. The others are not listed;
    * calling one is refused by `invoke` all the same. Default: every operation is listed.
    */
   listable?(operations: readonly string[]): Promise<readonly string[]>;
