@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Caller } from '../../../tests/support/http.ts';
 import { signIn } from '../../../tests/support/sign-in.ts';
+import { eventText } from '../src/index.ts';
 import { type OpenDev, openDev } from './open-dev.ts';
 import { makeSmallApp, type SmallApp } from './small-app.ts';
 
@@ -165,6 +166,13 @@ describe('while the application is written', () => {
       [21, expect.stringContaining('did you mean book.read?'), 'unknown_permission'],
     ]);
     expect(faults[1]?.excerpt).toContain("21 |   operations: { 'book/add': add, 'book/list':");
+    expect(eventText({ type: 'broken', serving: 1, faults })).toContain(
+      'See node_modules/@freehold/app/docs/mistakes/unknown_role.md',
+    );
+    const link = '/__freehold/mistakes/unknown_permission';
+    expect(await (await server.get('/__freehold/')).text()).toContain(`<a href="${link}">`);
+    expect(await (await server.get(link)).text()).toContain('names an undeclared permission: booking.wirte');
+    expect((await server.get('/__freehold/mistakes/constructor')).status).toBe(404);
     const isBroken = ({ type }: { type: string }) => type === 'broken';
     const before = server.events.filter(isBroken).length;
     app.write('src/unused.ts', 'export {};');

@@ -210,7 +210,7 @@ export interface App<O extends OperationTable = OperationTable> extends AppDecla
  * Checks the declaration whole, and opens nothing.
  * @throws AppDeclarationError that names the first mistake with its place, such as
  * `app.operations['order/create'].permission: names an undeclared permission: order.wirte; did you mean order.write?`, and
- * lists all of them in `problems` (docs/application.md, "Mistakes in a declaration").
+ * lists all of them in `problems`, each with its page in `docs/mistakes`.
  */
 export function defineApp<const O extends OperationTable>(
   declaration: AppDeclaration & { readonly operations: O },

@@ -3,10 +3,7 @@ import { VERTICAL_FAULT_CODES } from '@freehold/kernel';
 import { type DeclarationFault, placeOf } from '@freehold/operations/faults';
 import { ROUTE_FAULT_CODES } from '@freehold/vertical-host';
 
-/**
- * The codes of mistakes. A code keeps its meaning, and has a row in docs/application.md, "Mistakes in a declaration"; new
- * ones are added.
- */
+/** The codes of mistakes. A code keeps its meaning, and has a page in `docs/mistakes`; new ones are added. */
 export const DECLARATION_CODES = [
   ...new Set([
     ...VERTICAL_FAULT_CODES,
@@ -41,10 +38,15 @@ export interface DeclarationProblem {
   readonly message: string;
   /** The declared name that is nearest to the one that is not; absent where none is near. */
   readonly suggestion?: string;
+  /** The file that explains the code, in a project: `node_modules/@freehold/app/docs/mistakes/cron.md`. */
+  readonly page: string;
 }
 
+/** Where the documents lie in a builder's project. */
+const PAGES = 'node_modules/@freehold/app/docs/mistakes';
+
 /**
- * A declaration with mistakes. Its message names the first and counts the others; `problems` has all that were found.
+ * A declaration with mistakes. Its message names the first with its page, and counts the others; `problems` has all.
  * Some are found only when others are repaired: a manifest of another shape hides the names that it does not declare.
  */
 export class AppDeclarationError extends TypeError {
@@ -59,7 +61,8 @@ export class AppDeclarationError extends TypeError {
   constructor(faults: readonly [Fault, ...Fault[]]) {
     const problems = faults.map(problemOf) as [DeclarationProblem, ...DeclarationProblem[]];
     const [first, ...others] = problems;
-    super(others.length === 0 ? first.message : `${first.message} (and ${others.length} more)`);
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+    super(`${first.message}${more}. See ${first.page}`);
     this.path = first.path;
     this.code = first.code;
     this.problems = problems;
@@ -74,6 +77,7 @@ function problemOf({ path, code, message, unknown }: Fault): DeclarationProblem 
     code,
     message: `${place}: ${message}${helpOf(suggestion, unknown?.known ?? [])}`,
     ...(suggestion === undefined ? {} : { suggestion }),
+    page: `${PAGES}/${code}.md`,
   };
 }
 

@@ -58,8 +58,8 @@ export class Positions {
     const places = new Set<string>();
     return error.problems.map((problem) => {
       const place = (bundle && this.#placeOf(problem, bundle)) ?? declared;
-      const { code, message } = problem;
-      const fault = { ...this.at(place, { kind: 'declaration', message, hint: null, stack }), code };
+      const { code, message, page } = problem;
+      const fault = { ...this.at(place, { kind: 'declaration', message, hint: null, stack }), code, page };
       const isShown = place !== null && places.has(textOf(place));
       if (place !== null) places.add(textOf(place));
       return isShown ? { ...fault, excerpt: null } : fault;

@@ -45,8 +45,7 @@ function peopleText(people: readonly DevPerson[]): string {
 }
 
 function faultText(fault: Fault): string {
-  const { excerpt, hint, stack } = fault;
-  const message = fault.code === undefined ? fault.message : `${fault.message} [${fault.code}]`;
+  const { message, excerpt, hint, stack, page } = fault;
   const place = placeOf(fault);
   return indented(
     [
@@ -54,6 +53,7 @@ function faultText(fault: Fault): string {
       ...(excerpt === null ? [] : [excerpt]),
       ...stack.slice(1, 4).map((frame) => `from ${frame}`),
       ...(hint === null ? [] : [hint]),
+      ...(page === undefined ? [] : [`See ${page}`]),
     ].join('\n'),
   );
 }

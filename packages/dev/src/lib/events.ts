@@ -8,8 +8,10 @@ export interface Fault {
    */
   readonly kind: 'build' | 'declaration' | 'migration' | 'request';
   readonly message: string;
-  /** Of a mistake of the declaration: stable, and explained in docs/application.md. */
+  /** Of a mistake of the declaration: stable. */
   readonly code?: string;
+  /** The file that explains the code, from the folder of the project. */
+  readonly page?: string;
   /** Relative to the project; null where no place is known. */
   readonly file: string | null;
   /** From 1. */

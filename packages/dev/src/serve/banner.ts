@@ -1,9 +1,12 @@
 /** The script and the page that show a broken save in the browser. */
+import { mistakePage } from '@freehold/app/mistakes';
 import type { Fault } from '../lib/events.ts';
 import { placeOf } from '../lib/events.ts';
 
 export const DEV_PATH = '/__freehold';
 export const BANNER_PATH = `${DEV_PATH}/banner.js`;
+/** Below it are the pages of mistakes in a declaration, by code. */
+export const MISTAKES_PATH = `${DEV_PATH}/mistakes/`;
 
 /** The state that pages show. */
 export interface DevStatus {
@@ -61,22 +64,50 @@ export function allowBanner(policy: string): string {
 /** The page of the last save: `/__freehold/`. */
 export function statusPage({ version, faults }: DevStatus): string {
   const serving = version === 0 ? 'No version is served yet.' : `Version ${version} is served.`;
-  const body = faults.length === 0 ? '<p>The last save is in order.</p>' : faults.map(faultHtml).join('\n');
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>freehold dev</title><style>${STYLE}</style></head>
-<body><main><h1>${faults.length === 0 ? 'freehold dev' : 'The last save is broken'}</h1>
-<p>${serving}${faults.length > 0 && version > 0 ? ' It keeps serving until a save is in order.' : ''}</p>
-${body}</main></body></html>`;
+  const keeps = faults.length > 0 && version > 0 ? ' It keeps serving until a save is in order.' : '';
+  const title = faults.length === 0 ? 'The last save is in order' : 'The last save is broken';
+  return document(title, `<p>${serving}${keeps}</p>\n${faults.map(faultHtml).join('\n')}`);
 }
 
 function faultHtml(fault: Fault): string {
   const place = placeOf(fault);
   const part = (text: string | null, tag: string) =>
     text === null ? '' : `<${tag}>${escaped(text)}</${tag}>`;
-  return `<section>${part(place, 'h2')}${part(fault.message, 'p')}${part(fault.code ?? null, 'code')}${part(fault.excerpt, 'pre')}${part(fault.hint, 'p')}${
+  return `<section>${part(place, 'h2')}${part(fault.message, 'p')}${mistakeLink(fault)}${part(fault.excerpt, 'pre')}${part(fault.hint, 'p')}${
     fault.stack.length > 1 ? part(fault.stack.join('\n'), 'pre') : ''
   }</section>`;
+}
+
+function mistakeLink({ code }: Fault): string {
+  return code === undefined ? '' : `<p><a href="${MISTAKES_PATH}${code}">${code}</a></p>`;
+}
+
+/** The page of a kind of mistake; null where there is no such kind. */
+export function mistakeHtml(code: string): string | null {
+  const page = mistakePage(code);
+  if (page === null) return null;
+  const { title, why, fix, wrong, says, right } = page;
+  return document(
+    title,
+    `<p><code>${code}</code></p>
+<p>${withCode(why)}</p>
+<p>${withCode(fix)}</p>
+<h2>Wrong</h2><pre>${escaped(wrong)}</pre><p>${escaped(says)}</p>
+<h2>Right</h2><pre>${escaped(right)}</pre>`,
+  );
+}
+
+/** Text with `code` between backticks. */
+function withCode(text: string): string {
+  return escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+function document(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title} · freehold dev</title><style>${STYLE}</style></head>
+<body><main><h1>${title}</h1>
+${body}</main></body></html>`;
 }
 
 const STYLE =

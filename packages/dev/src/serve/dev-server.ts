@@ -10,6 +10,8 @@ import {
   BANNER_SCRIPT,
   DEV_PATH,
   type DevStatus,
+  MISTAKES_PATH,
+  mistakeHtml,
   statusPage,
   withBanner,
 } from './banner.ts';
@@ -91,6 +93,10 @@ export class DevServer {
     if (`${DEV_PATH}${path}` === BANNER_PATH)
       return answered(BANNER_SCRIPT, 'text/javascript; charset=utf-8');
     if (path === '/events') return this.#events();
+    const mistake = `${DEV_PATH}${path}`.startsWith(MISTAKES_PATH)
+      ? mistakeHtml(`${DEV_PATH}${path}`.slice(MISTAKES_PATH.length))
+      : null;
+    if (mistake !== null) return answered(mistake, 'text/html; charset=utf-8');
     return plain(404, 'There is nothing here.');
   }
 
