@@ -24,6 +24,7 @@ import { mountSessions } from './members/session-routes.ts';
 import { mountModelUsage } from './models/usage-routes.ts';
 import { SUPPLIED_TAGS, suppliedRoutes } from './openapi/supplied-routes.ts';
 import { makePages } from './pages/exchange.ts';
+import { pageOfNonMember } from './pages/front-page.ts';
 import { mountPages } from './pages/pages.ts';
 import { problemPages } from './pages/problem-page.ts';
 import { platformSurface } from './platform/platform-hooks.ts';
@@ -136,8 +137,9 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   });
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));
-  if (app.suppliedPages ?? app.web === undefined) mountPages(hono, pages);
-  mountWeb(hono, services);
+  const hasSuppliedPages = app.suppliedPages ?? app.web === undefined;
+  if (hasSuppliedPages) mountPages(hono, pages);
+  mountWeb(hono, services, async (c) => (hasSuppliedPages ? pageOfNonMember(pages, c) : null));
   return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
 }
 

@@ -168,6 +168,35 @@ test('an application keeps the supplied pages beside its own where it says so', 
   expect(await titleAt('/?claim=none')).toBeDefined();
 });
 
+test('a person who is no member is told so at every address, also beside pages of the application’s own', async () => {
+  await using fixture = await openWithPages({ suppliedPages: true });
+  const own = new TextDecoder().decode(BODY);
+  const ada = await fixture.signedIn('ada', 'Ada Lovelace');
+  expect((await ada.open('/bookings')).text).toBe(own);
+  const eve = await fixture.signedIn('eve', 'Eve');
+  for (const path of ['/', '/bookings?day=1', '/team', '/api/docs']) {
+    const page = await eve.open(path);
+    expect([path, page.status, page.headers.get('cache-control')]).toEqual([path, 403, 'private, no-store']);
+    expect(page.text).toContain('<h1>You are not a member here</h1>');
+    expect(page.text).toContain(`/api/auth/login?switch&amp;returnTo=${encodeURIComponent(path)}`);
+    expect(page.text).toContain('/api/auth/logout');
+  }
+  // A visitor who is not signed in gets the application's own page, and so does every client that shows no page.
+  expect((await fixture.reader().open('/')).text).toBe(own);
+  expect(await (await eve.api('GET', '/')).text()).toBe(own);
+  // Programs get the problem.
+  expect(await jsonOf(eve.api('GET', '/api/guests/1'))).toMatchObject({ reason: 'not_a_member' });
+});
+
+test('an application that keeps no supplied pages tells people itself who are no members', async () => {
+  await using fixture = await openWithPages();
+  await (await fixture.signedIn('ada', 'Ada')).open('/api/me');
+  const eve = await fixture.signedIn('eve', 'Eve');
+  expect((await eve.open('/')).text).toBe(new TextDecoder().decode(BODY));
+  expect(await jsonOf(eve.api('GET', '/api/me'))).toMatchObject({ status: 'stranger' });
+  expect((await eve.open('/api/docs')).text).toContain('<h1>You are not a member here</h1>');
+});
+
 test('built pages are negotiated as HTTP has it', async () => {
   await using fixture = await openWithPages();
   const get = (headers: Record<string, string>) =>

@@ -75,7 +75,8 @@ export interface AppDeclaration {
   readonly web?: string;
   /**
    * True keeps the supplied pages beside `web`: the team, links of invites and claims, the log, the account, settings and
-   * erasure stay at their addresses, and `/` without such a link is that of `web`. Default: true without `web`, else false.
+   * erasure stay at their addresses, and `/` without such a link is that of `web`, but for a signed-in person who is no
+   * member. Default: true without `web`, else false.
    */
   readonly suppliedPages?: boolean;
   /** Adds what is no operation, behind the supplied routes. Handlers under `/api` ask {@link AppTools.principal} first. */

@@ -122,6 +122,13 @@ export function sentenceOf({ t }: Pick<Exchange, 't'>, problem: Problem): string
   return t.problem.sentence(problem) ?? problem.detail;
 }
 
+/** The page that was asked for, to come back to after signing in; after a form, the first page. */
+export function returnPathOf(c: AppContext): string {
+  if (c.req.method !== 'GET') return PATHS.front;
+  const { pathname, search } = new URL(c.req.url);
+  return `${pathname}${search}`;
+}
+
 /** The origin of the instance, as browsers see it. */
 export function ownOrigin({ c }: Exchange): string {
   return requireNode(c).origin;

@@ -1,7 +1,9 @@
 /** The first page: signed out, not a member, or what there is for a member; and what to change while sign-in is not wired. */
 import { alert, type Html, html, notice } from '@freehold/auth/page-kit';
+import type { AppContext } from '../declaration/env.ts';
+import { callerOf } from '../request/caller.ts';
 import { erasableTypes } from './erase-page.ts';
-import { type Exchange, ownOrigin, show } from './exchange.ts';
+import { type Exchange, openExchange, ownOrigin, type Pages, returnPathOf, show } from './exchange.ts';
 import { PATHS, SIGN_OUT, signInUrl } from './frame.ts';
 import { claimPage, invitePage } from './link-pages.ts';
 import { oneOf } from './parts.ts';
@@ -17,6 +19,16 @@ export async function frontPage(x: Exchange): Promise<Response> {
   if (claim !== null) return claimPage(x, { token: claim });
   if (me.status === 'signed_out') return signedOutPage(x);
   return me.status === 'stranger' ? nonMemberPage(x) : memberPage(x);
+}
+
+/**
+ * Returns what stands in the place of the application's own page for a signed-in person who is no member; null for all
+ * others. A sign-in that does not answer changes nothing: the page holds no data, and asks for it itself.
+ */
+export async function pageOfNonMember(pages: Pages, c: AppContext): Promise<Response | null> {
+  if (pages.services.app.authenticatedPrincipal.kind === 'unauthenticated') return null;
+  const caller = await callerOf(pages.services, c).catch(() => null);
+  return caller?.subject && !caller.principal ? nonMemberPage(await openExchange(pages, c)) : null;
 }
 
 function notWiredPage(x: Exchange, declaredAt: string | null): Promise<Response> {
@@ -51,15 +63,17 @@ function signedOutPage(x: Exchange): Promise<Response> {
   });
 }
 
-function nonMemberPage(x: Exchange): Promise<Response> {
-  const { t, me } = x;
+/** For a person who is signed in and no member, at any address of the application. */
+export function nonMemberPage(x: Exchange): Promise<Response> {
+  const { t, me, c } = x;
   const reason = me.seat?.reason ?? null;
   return show(x, {
     title: t.front.notMember,
+    status: 403,
     narrow: true,
     body: html`<p>${t.front.signedInAs(personNow(x))}</p>
 <p>${reason === null ? t.front.notMemberWhat(me.business) : t.front.seats[reason]}</p>
-${otherAccount(x, PATHS.front)}
+${otherAccount(x, returnPathOf(c))}
 <p class="actions"><a class="button plain" href="${SIGN_OUT}">${t.frame.signOut}</a></p>`,
   });
 }

@@ -41,7 +41,7 @@ describe('the first page', () => {
 
   test('tells a person without a membership what to do, and offers another account', async () => {
     const page = await (await fixture.signedIn('eve', 'Eve')).open('/');
-    expect(headingOf(page)).toBe('You are not a member here');
+    expect([page.status, headingOf(page)]).toEqual([403, 'You are not a member here']);
     expect(page.text).toContain('Eve (eve@example.org)');
     expect(page.text).toContain('/api/auth/login?switch');
     expect(page.text).toContain('/api/auth/logout');

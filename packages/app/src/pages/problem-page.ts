@@ -5,8 +5,9 @@ import { requestIdOf } from '@freehold/vertical-host';
 import type { AppContext, SignIn } from '../declaration/env.ts';
 import { scopeOf } from '../request/caller.ts';
 import { isNavigation } from '../request/navigation.ts';
-import { type Pages, sentenceOf, spokenFor } from './exchange.ts';
+import { openExchange, type Pages, returnPathOf, sentenceOf, spokenFor } from './exchange.ts';
 import { PATHS, pageResponse, signInUrl } from './frame.ts';
+import { nonMemberPage } from './front-page.ts';
 import { facts } from './parts.ts';
 
 /** Returns what replaces the problem document of a navigation by its page. */
@@ -14,7 +15,10 @@ export function problemPages(pages: Pages): (c: AppContext) => Promise<void> {
   return async (c) => {
     const problem = await problemIn(c);
     if (!problem) return;
-    const page = await problemPage(pages, c, problem);
+    const page =
+      problem.reason === 'not_a_member'
+        ? await nonMemberPage(await openExchange(pages, c))
+        : await problemPage(pages, c, problem);
     // Hono would merge the headers of the document into those of the page.
     c.res = undefined;
     c.res = page;
@@ -66,13 +70,6 @@ ${link(PATHS.front, t.toFront, 'button plain')}
 
 function link(url: string, label: string, look: string): Html {
   return html`<p class="actions"><a class="${look}" href="${url}">${label}</a></p>`;
-}
-
-/** The page that was asked for; after a form, the first page. */
-function returnPathOf(c: AppContext): string {
-  if (c.req.method !== 'GET') return PATHS.front;
-  const { pathname, search } = new URL(c.req.url);
-  return `${pathname}${search}`;
 }
 
 /** A link to the sign-in is of use only where a browser can sign in. */

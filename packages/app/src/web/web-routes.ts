@@ -18,19 +18,27 @@ const CONTENT_SECURITY_POLICY = [
 
 const ONE_YEAR_S = 31_536_000;
 
-/** Mounts the pages behind everything else: an unknown address under `/api` is a 404, any other is a page. */
-export function mountWeb(app: Hono<AppEnv>, { deps: { webFiles: files }, manifest }: Services): void {
+/**
+ * Mounts the pages behind everything else: an unknown address under `/api` is a 404, any other is a page.
+ * @param instead returns what a navigation gets in place of the one page; null for the page.
+ */
+export function mountWeb(
+  app: Hono<AppEnv>,
+  { deps: { webFiles: files }, manifest }: Services,
+  instead: (c: AppContext) => Promise<Response | null>,
+): void {
   app.all('/api/*', () => {
     throw new PlatformError('not_found', 'There is nothing at this address of the API.');
   });
-  app.on(['GET', 'HEAD'], '*', (c) => {
+  app.on(['GET', 'HEAD'], '*', async (c) => {
     requireNode(c);
     const { path } = c.req;
     const file = files?.get(path);
     if (file) return serve(c, file);
     const page = files?.get('/index.html');
     // The front page answers every client: a monitor, a load balancer, curl.
-    if (page && (path === '/' || isNavigation(c))) return serve(c, page);
+    if (page && isNavigation(c)) return (await instead(c)) ?? serve(c, page);
+    if (page && path === '/') return serve(c, page);
     if (!files && path === '/')
       return c.text(
         `The pages of ${manifest.name} are not built: run npm run build. Its API is under /api.\n`,
