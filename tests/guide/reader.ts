@@ -10,7 +10,7 @@ import type { FileStep, OpenStep, RunStep, SeeStep, Step } from './read-guide.ts
 import { openTerminal, type Terminal } from './terminal.ts';
 
 export interface ReaderOptions {
-  /** The checkout, where the guide begins. */
+  /** The checkout, where the guide begins; or another folder that has the program. */
   readonly checkout: string;
   /** The tarballs that `npm run pack` made; the guide calls their folder `dist/packages`. */
   readonly packages: string;
@@ -19,6 +19,10 @@ export interface ReaderOptions {
   readonly browser: Browser;
   /** Where the application is served, and where people sign in. */
   readonly ports: { readonly application: number; readonly issuer: number };
+  /** Does the work of `npm install` in the project. Default: without a network, from the checkout. */
+  readonly install?: () => void;
+  /** For the commands of the guide. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Reader extends AsyncDisposable {
@@ -34,7 +38,9 @@ const SERVER = /^(?:npm run dev\b|npx --no-install node website\/server\.ts$)/;
 /** Work in the background takes a moment, so an address is opened again. */
 const LOOKS_MAX = 20;
 
-export function makeReader({ checkout, packages, project, browser, ports }: ReaderOptions): Reader {
+export function makeReader(options: ReaderOptions): Reader {
+  const { checkout, packages, project, browser, ports, env = {} } = options;
+  const { install = () => installWithoutNetwork(project, packages) } = options;
   let cwd = checkout;
   let last: Terminal | undefined;
   /** The last page, when it was opened after the last command. */
@@ -64,10 +70,9 @@ export function makeReader({ checkout, packages, project, browser, ports }: Read
     }
     // They are there.
     if (line === 'npm run pack') return;
-    // The checkout has all other packages of the project.
-    if (line === 'npm install') return installWithoutNetwork(project, packages);
+    if (line === 'npm install') return install();
     if (APPLICATION.test(line)) await application?.stop();
-    last = openTerminal({ line, cheaper: cheaper(line), cwd, env: {} });
+    last = openTerminal({ line, cheaper: cheaper(line), cwd, env });
     terminals.unshift(last);
     if (APPLICATION.test(line)) application = last;
     if (SERVER.test(line)) return void (await last.waitFor(/ is at http.*$/m));

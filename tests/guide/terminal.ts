@@ -13,6 +13,7 @@ export interface Command {
   /** A cheaper line with the same result, which runs in its place. */
   readonly cheaper?: string;
   readonly cwd: string;
+  /** `PATH` is searched behind the programs of the folder. Default: that of this process. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -37,13 +38,13 @@ export function openTerminal({ line, cheaper = line, cwd, env }: Command): Termi
     detached: true,
     env: {
       ...compileCache,
-      PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`,
       HOME: cwd,
       NO_COLOR: '1',
       npm_config_update_notifier: 'false',
       // A missing package is an error, not a download.
       npm_config_offline: 'true',
       ...env,
+      PATH: `${join(cwd, 'node_modules/.bin')}:${env.PATH ?? process.env.PATH}`,
     },
   });
   let stdout = '';

@@ -239,4 +239,13 @@ export const APP: readonly Mutant[] = [
     replace: "if (!program || program.id !== '') return;",
     killer: inNode('packages/app/test/programs.test.ts', 'and nothing beside the operations'),
   },
+  {
+    id: 'app-non-member-gets-the-page',
+    requirement: null,
+    claim: 'A signed-in person who is no member gets the application’s own page, which can show nothing.',
+    file: `${src}/make-app.ts`,
+    find: 'hasSuppliedPages ? pageOfNonMember(pages, c) : null',
+    replace: 'null',
+    killer: inNode(answers, 'a person who is no member is told so at every address'),
+  },
 ];

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readPackageJson } from '../../tools/pack/workspaces.ts';
+import { CHAPTERS, openGuide } from '../guide/open-guide.ts';
 import { startProgram } from '../scaffold/processes.ts';
 import { readBlocks } from '../support/docs-examples.ts';
 import { ENTRIES, importEntries, packInto, root } from '../support/packages.ts';
@@ -116,5 +117,18 @@ describe.each([
       ready: / is at (http:\S+)$/m,
     });
     expect((await fetch(`${running.said[1]}/api/notes`)).status).toBe(401);
+  });
+
+  test('every chapter of the guide says what is seen', { timeout: BUILDING_MS }, async () => {
+    const lostAndFound = join(start(), 'lost-and-found');
+    await using guide = await openGuide({
+      checkout: start(),
+      packages: join(start(), 'packages'),
+      project: lostAndFound,
+      install: () => runLines('npm install', lostAndFound),
+      env: env(),
+    });
+    for (const chapter of CHAPTERS) await guide.follow(chapter);
+    expect(guide.faults()).toEqual([]);
   });
 });

@@ -3,79 +3,48 @@
  * opened, and every result is compared with the guide.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { requireJson, requireLines } from '../guide/expectations.ts';
-import { type ModelServer, startModelServer } from '../guide/model-server.ts';
+import { CHAPTERS, type Guide, openGuide, readPage } from '../guide/open-guide.ts';
 import { readGuide } from '../guide/read-guide.ts';
-import { makeReader, type Reader } from '../guide/reader.ts';
-import { launchBrowser } from '../support/browser.ts';
 import { packagesFolder } from '../support/packages.ts';
-import { freePorts } from '../support/platform.ts';
 
 const root = join(import.meta.dirname, '../..');
-const guide = join(root, 'docs/guide');
-const STEPS = globSync('[0-9]*.md', { cwd: guide }).sort();
 
 let home: string;
 let project: string;
-let browser: Browser;
-let model: ModelServer;
-let reader: Reader;
-/** The ports in the guide, and the free ones in their place. */
-let ports: ReadonlyMap<string, number>;
+let guide: Guide;
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'freehold-guide-'));
   project = join(home, 'lost-and-found');
-  model = await startModelServer();
-  const [application, issuer, website] = await freePorts(3);
-  ports = new Map([
-    ['8790', application as number],
-    ['8788', issuer as number],
-    ['8080', website as number],
-    ['11434', model.port],
-  ]);
-  browser = await launchBrowser();
-  reader = makeReader({
-    checkout: root,
-    packages: packagesFolder(home),
-    project,
-    browser,
-    ports: { application: application as number, issuer: issuer as number },
-  });
+  guide = await openGuide({ checkout: root, packages: packagesFolder(home), project });
 });
 afterAll(async () => {
-  await reader?.[Symbol.asyncDispose]();
-  await browser?.close();
-  await model?.[Symbol.asyncDispose]();
+  await guide?.[Symbol.asyncDispose]();
   rmSync(home, { recursive: true, force: true });
 });
-
-const read = (file: string): string => readFileSync(join(guide, file), 'utf8');
-/** Other ports, because those of the guide may be taken. */
-const here = (markdown: string): string =>
-  markdown.replaceAll(/\b(?:8790|8788|8080|11434)\b/g, (port) => String(ports.get(port)));
 
 // spec A-25, A-33, D-09, D-11, D-12, D-14, D-18
 describe('a reader of the guide sees what it says', () => {
   let isLost = false;
-  test.each(STEPS)('%s', async (step) => {
+  test.each(CHAPTERS)('%s', async (step) => {
     if (isLost) throw new Error('an earlier chapter did not work');
     isLost = true;
-    await reader.followGuide(readGuide(`docs/guide/${step}`, here(read(step))));
+    await guide.follow(step);
     isLost = false;
   });
 
   test('and no page had an error that the guide does not mention', () => {
-    expect(reader.faults()).toEqual([]);
+    expect(guide.faults()).toEqual([]);
   });
 
   // spec D-18, D-21
   test('the model got the lost and the found things, and no other data', () => {
+    const { model } = guide;
     expect(model.asked).toHaveLength(1);
     const { path, headers, body } = model.asked[0] ?? expect.fail('the model was not called');
     expect([path, headers.authorization]).toEqual(['/v1/chat/completions', undefined]);
@@ -115,11 +84,11 @@ describe('a reader of the guide sees what it says', () => {
 
 describe('the pages', () => {
   test('lead to the next one, and are all in the contents', () => {
-    expect(STEPS.length).toBeGreaterThan(7);
-    for (const [index, step] of STEPS.entries()) {
-      expect(read('README.md')).toContain(`(${step})`);
-      const next = STEPS[index + 1];
-      if (next) expect(read(step)).toContain(`](${next})`);
+    expect(CHAPTERS.length).toBeGreaterThan(7);
+    for (const [index, step] of CHAPTERS.entries()) {
+      expect(readPage('README.md')).toContain(`(${step})`);
+      const next = CHAPTERS[index + 1];
+      if (next) expect(readPage(step)).toContain(`](${next})`);
     }
   });
 });
