@@ -9,7 +9,7 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: 'C-01',
     claim: 'The rows of the log do not name who called.',
     file: `${src}/audit/admin-log.ts`,
-    find: 'actor: { kind: actor.kind, id: actor.id, name: actor.name },',
+    find: 'actor: { kind: actor.kind, id: actor.id, name: loggedNameOf(actor) },',
     replace: "actor: { kind: 'staff', id: 'staff', name: 'Staff' },",
     killer: inNode(`${src}/audit/logs.test.ts`, 'stand in the name of the caller'),
   },

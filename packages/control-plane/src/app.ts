@@ -34,6 +34,8 @@ import { mountMcp } from './mcp/mcp-endpoint.ts';
 import { mountAuthorize } from './oauth/authorize.ts';
 import { mountDevicePage } from './oauth/device.ts';
 import { apiChallenge, mountOAuthMetadata } from './oauth/metadata.ts';
+import { makeProgramServer, mountRegistration } from './oauth/program-server.ts';
+import { mountProgramsPage } from './oauth/programs-page.ts';
 import { programRefusal } from './oauth/requests.ts';
 import { mountTokenEndpoints } from './oauth/token.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -131,8 +133,11 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
   if (origin) {
     mountOAuthMetadata(app, { origin, issuesTokens: staff !== undefined });
     if (staff) {
-      mountAuthorize(app, { staff, origin });
-      mountTokenEndpoints(app, { signIns: staff.signIns, origin, now });
+      const serverOf = makeProgramServer({ staff, origin, now });
+      mountRegistration(app, serverOf);
+      mountAuthorize(app, { staff, origin, serverOf });
+      mountTokenEndpoints(app, { signIns: staff.signIns, origin, now, serverOf });
+      mountProgramsPage(app, { staff, origin });
       mountDevicePage(app, { staff, origin });
     }
     const { hostnames = [] } = options;
@@ -211,7 +216,7 @@ async function isKnown(
   admit: AdmitActor,
 ): Promise<boolean> {
   try {
-    admit(c, await authenticate(c.req.raw, people));
+    admit(c, await authenticate(c.req.raw, people, c.env?.clientAddress));
     return true;
   } catch (error) {
     if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) return false;

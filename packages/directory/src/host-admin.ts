@@ -24,8 +24,11 @@ import type { RegistryIntake } from './vertical-registry/make-registry.ts';
 import type { VerticalSecrets } from './vertical-secrets/make-secrets.ts';
 
 export interface HostAdmin {
-  /** The actor that a bearer token stands for, or null for one that is unknown, expired or revoked. */
-  authenticate(token: string): Promise<Actor | null>;
+  /**
+   * The actor that a bearer token stands for, or null for one that is unknown, expired or revoked.
+   * @param from the network address, which the members of the roster see of their programs. Default: unknown.
+   */
+  authenticate(token: string, from?: string | null): Promise<Actor | null>;
   /** Performs one call. Rejects with a `PlatformError`. */
   perform(call: AdminCall): Promise<AdminResult>;
   /** The scope of every active host name. Its cost grows with the fleet; a request asks `route`. */

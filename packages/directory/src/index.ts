@@ -2,6 +2,7 @@
 
 export * from './access/actors.ts';
 export { mayCall, memberBehind, staffAccessOf } from './access/admission.ts';
+export { offeredPermissions, type StaffPermission } from './access/program-access.ts';
 export type { AlertsTest, TestedChannel } from './alerts/operations.ts';
 export type { AccessInput } from './audit/access-log.ts';
 export type { LogAnchor } from './audit/anchor.ts';
@@ -55,10 +56,13 @@ export type { PlatformGrants } from './platform-grants/operations.ts';
 export type { PreviewMaintenance } from './previews/make-previews.ts';
 export type { Entitlements, EntitlementTotals, RoleProjection } from './projections.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
+export type { StaffProgram } from './staff/program-store.ts';
+export { CONTROL_PLANE } from './staff/programs.ts';
 export type {
   EndedSessions,
   GrantedToken,
   SignInRefusal,
+  StaffPrograms,
   StaffSession,
   StaffSignIn,
   StaffSignIns,

@@ -2,6 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, test } from 'vitest';
+import { PROGRAM_CALLER } from './access/callers.ts';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
 import { LEFT_BEHIND } from './audit/open-intents.ts';
@@ -36,7 +37,7 @@ import { rolesPage } from './roles/store.ts';
 import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status.ts';
 import { scopesPage } from './scopes/store.ts';
 import { SIGNED } from './session-secret/operations.ts';
-import { PROGRAMS_OF, SESSIONS_OF } from './staff/operations.ts';
+import { PROGRAMS_OF, SESSIONS_OF, TOKENS_OF } from './staff/operations.ts';
 import { staffPage } from './staff/store.ts';
 import { staffTokensPage } from './staff/token-store.ts';
 import { SERVED } from './tenants/operations.ts';
@@ -110,6 +111,8 @@ const FILTERED: [string, Statement][] = [
   ['scopes that one session secret signs for', { sql: SIGNED, params: ['tnt_1', 'fieldwork'] }],
   ['sessions of a member', { sql: SESSIONS_OF, params: ['stf_1', 0] }],
   ['programs of a member', { sql: PROGRAMS_OF, params: ['stf_1', 0] }],
+  ['staff tokens of a member', { sql: TOKENS_OF, params: ['stf_1', 0] }],
+  ['the caller behind a program’s token', { sql: PROGRAM_CALLER, params: ['hash', 0] }],
   ['scopes by tenant', scopesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['scopes by vertical', scopesPage({ ...page, vertical: 'fieldwork', cursor })],
   [

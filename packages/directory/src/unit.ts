@@ -53,7 +53,7 @@ import { scopesFeature } from './scopes/feature.ts';
 import { scopesMigration } from './scopes/store.ts';
 import { serviceRefsFeature } from './service-refs/operations.ts';
 import { sessionSecretFeature } from './session-secret/operations.ts';
-import { staffFeature } from './staff/sign-in.ts';
+import { staffFeature, staffProgramsFeature } from './staff/sign-in.ts';
 import { tenantsFeature } from './tenants/operations.ts';
 import { tenantsMigration } from './tenants/store.ts';
 import { tokensFeature } from './tokens/operations.ts';
@@ -99,6 +99,7 @@ export const features = [
   directoryRestoreFeature,
   verticalSecretsFeature,
   previewsFeature,
+  staffProgramsFeature,
 ] as const;
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(features);

@@ -6,7 +6,7 @@ import type { Platform } from './platform.ts';
 
 export const ISSUER = 'https://id.example.test';
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
-export const VERIFIER = 'a verifier of the tests, forty-three characters and more';
+export const VERIFIER = 'a-verifier-of-the-tests.forty-three-characters-and-more';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 export const REDIRECT = 'http://127.0.0.1:4711/callback';
 

@@ -3,6 +3,7 @@
  * scheduled work. Each goes through the host administration, as the platform's wiring does it.
  */
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
+import { CONTROL_PLANE } from '@freehold/directory';
 import { manifestOf } from '../../../packages/directory/test/registry.ts';
 import { CHALLENGE, REDIRECT, VERIFIER } from '../../../packages/directory/test/staff.ts';
 import type { OpenedPlatform } from './open.ts';
@@ -16,6 +17,10 @@ export const acts = {
   'staff-tokens.create (code)': { action: 'staff-tokens.create', writer: 'staff/codes.ts' },
   'staff-tokens.create (device)': { action: 'staff-tokens.create', writer: 'staff/codes.ts' },
   'staff-tokens.revoke (secret)': { action: 'staff-tokens.revoke', writer: 'staff/codes.ts' },
+  'staff-programs.create': { action: 'staff-programs.create', writer: 'staff/programs.ts' },
+  'staff-programs.end': { action: 'staff-programs.end', writer: 'staff/programs.ts' },
+  'staff-tokens.revoke (page)': { action: 'staff-tokens.revoke', writer: 'staff/programs.ts' },
+  'staff.sign-out-everywhere': { action: 'staff.sign-out-everywhere', writer: 'staff/programs.ts' },
   'service-tokens.create (wiring)': { action: 'service-tokens.create', writer: 'tokens/service-tokens.ts' },
   'service-tokens.revoke (wiring)': { action: 'service-tokens.revoke', writer: 'tokens/service-tokens.ts' },
   'verticals.register-built-in': {
@@ -53,6 +58,31 @@ export function performAct(
   how: How,
 ): Promise<unknown> {
   return performers[name](platform, args, how);
+}
+
+const DESKTOP = { id: 'fh_client_desktop', secretHash: null };
+
+/** Lets a program in for a member of the staff. */
+export function admitProgram({ staff }: OpenedPlatform['admin'], member: string, requestId: string) {
+  return staff.programs.admit({
+    member,
+    client: { ...DESKTOP, kind: 'registered', metadata: '{}' },
+    ...{ name: 'Desktop', host: '127.0.0.1', allowed: { access: 'all' } },
+    code: { redirectUri: REDIRECT, challenge: CHALLENGE },
+    requestId,
+  });
+}
+
+/** Lets a program in that gets its tokens, and returns the id of its grant. */
+export async function connectProgram({ admin }: OpenedPlatform, member: string): Promise<string> {
+  const admitted = await admitProgram(admin, member, 'req-let-in');
+  await admin.staff.programs.redeemCode({
+    ...{ scopeId: CONTROL_PLANE, client: DESKTOP, redirectUri: null, verifier: VERIFIER },
+    ...{ code: admitted?.code ?? '', requestId: 'req-tokens' },
+  });
+  const [program] = await admin.staff.programs.list({ member });
+  if (!program) throw new Error('the program is not listed');
+  return program.id;
 }
 
 const act =
@@ -99,6 +129,18 @@ const performers: Readonly<Record<ActName, Performer>> = {
   }),
   'staff-tokens.revoke (secret)': act<'secret'>(({ admin }, { secret }, { request }) =>
     admin.staff.revoke({ secret, requestId: request }),
+  ),
+  'staff-programs.create': act<'member'>(({ admin }, { member }, { request }) =>
+    admitProgram(admin, member, request),
+  ),
+  'staff-programs.end': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
+    admin.staff.programs.end({ member, grant, requestId: request }),
+  ),
+  'staff-tokens.revoke (page)': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
+    admin.staff.programs.end({ member, grant, requestId: request }),
+  ),
+  'staff.sign-out-everywhere': act<'member'>(({ admin }, { member }, { request }) =>
+    admin.staff.programs.signOutEverywhere({ member, requestId: request }),
   ),
   'service-tokens.create (wiring)': act<'name'>(({ admin }, { name }) => admin.ensureServiceToken({ name })),
   'service-tokens.revoke (wiring)': act<'id'>(({ admin }, { id }) => admin.revokeServiceToken(id)),

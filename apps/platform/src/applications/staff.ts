@@ -48,6 +48,8 @@ export function staffOptions({
         secondFactor,
         now,
       }),
+      sealingSecrets: platformSecrets.map(programSecretOf),
+      fetchDocument: makeGuardedFetch({ ownIssuer: null, allowed: allowedIssuers }),
       ...(secondFactor === null ? {} : { secondFactor: wordsOfFactors(secondFactor.accepted) }),
       ...(staffContact === undefined ? {} : { contact: staffContact }),
     },
@@ -103,6 +105,10 @@ function relyingPartyOf(
 /** A key of its own, so that its signatures are valid nowhere else where the platform secret is known. */
 function sessionSecretOf(platformSecret: string): string {
   return createHmac('sha256', platformSecret).update('freehold.staff-session.v1').digest('hex');
+}
+
+function programSecretOf(platformSecret: string): string {
+  return createHmac('sha256', platformSecret).update('freehold.staff-programs.v1').digest('hex');
 }
 
 function adapted(relyingParty: RelyingParty, secondFactor: SecondFactorSettings | null): StaffRelyingParty {

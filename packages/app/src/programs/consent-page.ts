@@ -6,6 +6,9 @@
 import { chosen, form, type Html, hidden, html, readForm } from '@freehold/auth/page-kit';
 import {
   type AuthorizationRequest,
+  formTargetOf,
+  keepQuery,
+  keptQuery,
   OAuthError,
   RefusedAuthorization,
   redirectKind,
@@ -15,7 +18,6 @@ import type { AppContext } from '../declaration/env.ts';
 import { PATHS, seeOther, signInUrl } from '../pages/frame.ts';
 import { facts } from '../pages/parts.ts';
 import { accessChoice, accessFields, offeredPermissions, readAccess } from './access-form.ts';
-import { keepQuery, keptQuery } from './kept-query.ts';
 import { mailOfEntry } from './notice.ts';
 import type { ProgramParts } from './parts.ts';
 import { serverOf } from './server.ts';
@@ -25,10 +27,10 @@ import { isMemberVisit, type MemberVisit, notMember, openVisit, showPage, type V
 export async function authorize(parts: ProgramParts, c: AppContext): Promise<Response> {
   const visit = await openVisit(parts, c);
   const server = serverOf(visit);
-  const { query, isBack } = keptQuery(c);
+  const { query, isBack } = keptQuery(c.req.raw);
   if (query === null) return refused(visit, visit.t.programs.lost);
   if (!visit.subject?.session) {
-    if (!isBack) return keepQuery(c, query, (path) => signInUrl(path));
+    if (!isBack) return keepQuery(query, { origin: visit.node.origin, signInUrl });
     return message(visit, {
       title: visit.t.programs.signInFirst,
       sentence: visit.t.programs.signInAgain,
@@ -63,7 +65,7 @@ async function askFor(visit: MemberVisit, request: AuthorizationRequest, fault?:
     narrow: true,
     failed: fault !== undefined,
     ...(fault === undefined ? {} : { status: 422 }),
-    formTargets: [targetOf(redirectUri)],
+    formTargets: [formTargetOf(redirectUri)],
     body: html`${fault !== undefined && html`<p class="alert" role="alert">${fault}</p>`}
 <p>${t.programs.asks(visit.business)}</p>
 ${facts([
@@ -125,15 +127,6 @@ export async function consent(parts: ProgramParts, c: AppContext): Promise<Respo
 
 function consenterOf({ subject }: MemberVisit) {
   return { subject: { issuer: subject.issuer, sub: subject.sub }, sid: subject.session.sid };
-}
-
-/** The source by which a policy lets the answer of the form lead on to the program (CSP 3, section 6.4.1). */
-function targetOf(redirectUri: string): string {
-  const { protocol, host, hostname } = new URL(redirectUri);
-  // An IPv6 address cannot be written in a policy.
-  return redirectKind(redirectUri) === 'scheme' || hostname.startsWith('[')
-    ? protocol
-    : `${protocol}//${host}`;
 }
 
 /** A refusal that no program is told of: there is no address that could be trusted with it. */

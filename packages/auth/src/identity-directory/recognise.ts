@@ -16,7 +16,7 @@ import {
 } from '../lib/subject.ts';
 import { amendPerson, savePerson } from '../people/person.ts';
 import type { PersonRow } from '../people/store.ts';
-import { accessOf } from '../programs/grants.ts';
+import { accessOf } from '../programs/access.ts';
 import { loadPresentedGrant } from '../programs/store.ts';
 import { takeSeat } from '../seats/operations.ts';
 import { sessionStateOf } from '../sessions/session-state.ts';

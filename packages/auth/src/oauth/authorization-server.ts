@@ -28,7 +28,7 @@ const STATE_LENGTH_MAX = 2_000;
 /** The time in which a person decides. */
 const TICKET_TTL_MS = 10 * 60_000;
 const METADATA_MAX_AGE_S = 60;
-/** These endpoints take no cookie, so that pages of every origin may call them: a program may be a page. */
+/** The endpoints take no cookie, so that pages of every origin may call them: a program may be a page. */
 const CORS = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, POST',
@@ -55,6 +55,8 @@ export interface AuthorizationServerOptions {
   readonly documents: ClientDocuments;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  /** Whether pages of other origins may call the endpoints. Default: true. */
+  readonly crossOrigin?: boolean;
 }
 
 /** A program's wish to be let in, judged: nothing of it is left to check but the person's answer. */
@@ -164,9 +166,10 @@ async function handle(parts: Parts, request: Request): Promise<Response | null> 
   const endpoint = ENDPOINTS.get(new URL(request.url).pathname);
   if (!endpoint) return null;
   const { method, answer } = endpoint;
-  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: CORS });
+  const finished = (response: Response) => finish(response, parts.crossOrigin ?? true);
+  if (request.method === 'OPTIONS') return finished(new Response(null, { status: 204 }));
   if (request.method !== method && !(method === 'GET' && request.method === 'HEAD'))
-    return withCors(
+    return finished(
       problemAnswer(
         new PlatformError('method_not_allowed', `This address takes ${method}.`, {
           headers: { allow: `${method}, OPTIONS` },
@@ -174,10 +177,10 @@ async function handle(parts: Parts, request: Request): Promise<Response | null> 
       ),
     );
   try {
-    return withCors(await answer(parts, request));
+    return finished(await answer(parts, request));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    return withCors(oauthErrorAnswer(error, /^basic /i.test(request.headers.get('authorization') ?? '')));
+    return finished(oauthErrorAnswer(error, /^basic /i.test(request.headers.get('authorization') ?? '')));
   }
 }
 
@@ -202,8 +205,8 @@ const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   [OAUTH_PATHS.revoke, { method: 'POST', answer: answerRevocation }],
 ]);
 
-function withCors(response: Response): Response {
-  for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
+function finish(response: Response, crossOrigin: boolean): Response {
+  if (crossOrigin) for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
   // RFC 6749, section 5.1.
   if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
   response.headers.set('x-content-type-options', 'nosniff');

@@ -5,9 +5,18 @@ export {
   type AuthorizationServerOptions,
   type Consenter,
   makeAuthorizationServer,
+  type ProgramDirectory,
   RefusedAuthorization,
 } from './authorization-server.ts';
-export { type ClientDocuments, makeClientDocuments } from './lib/client-document.ts';
+export { keepQuery, keptQuery } from './kept-query.ts';
+export {
+  type ClientDocuments,
+  type DocumentFetch,
+  isDocumentId,
+  makeClientDocuments,
+} from './lib/client-document.ts';
+export { readClientProof } from './lib/client-proof.ts';
 export { OAuthError } from './lib/errors.ts';
-export { redirectKind } from './lib/redirect-uri.ts';
-export { AUTHORIZATION_SERVER_PATH, OAUTH_PATHS } from './metadata.ts';
+export { formTargetOf, redirectKind } from './lib/redirect-uri.ts';
+export { isRegisteredId } from './lib/registration.ts';
+export { AUTHORIZATION_SERVER_PATH, authorizationServerMetadata, OAUTH_PATHS } from './metadata.ts';

@@ -1,26 +1,13 @@
 /** The ends of grants, inside the transaction that causes them: nothing that a grant allowed outlives it. */
-import type { ProgramAccess } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { type EventNote, recordEvent } from '../events/operations.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { loadPerson } from '../people/store.ts';
+import type { EndedBy, EndReason } from './grant-flow.ts';
 import { deleteGrant, type GrantRow, loadGrants, loadGrantsOfPerson, loadSubject } from './store.ts';
 
-/** The reason in the event of an end. */
-export type EndReason =
-  | 'all_sessions_ended'
-  | 'member_removed'
-  | 'limit'
-  | 'policy'
-  | 'secret_rotated'
-  | 'token_reused';
-
 /** Ends one grant. @param why the cause, or the principal who ended it. */
-export function endGrant(
-  unit: UnitContext,
-  grant: GrantRow,
-  why: { readonly cause: EndReason } | { readonly by: string | undefined },
-): void {
+export function endGrant(unit: UnitContext, grant: GrantRow, why: EndedBy): void {
   deleteGrant(unit.db, grant.id);
   recordEvent(unit, 'program_ended', {
     ...noteOf(grant),
@@ -62,9 +49,4 @@ export function noteOf(grant: GrantRow): EventNote & { readonly detail: Readonly
     principal: grant.principal,
     detail: { program: grant.name, grant: grant.id, ...(grant.host === null ? {} : { host: grant.host }) },
   };
-}
-
-/** Returns the extent of a grant from its row. */
-export function accessOf(row: Pick<GrantRow, 'access' | 'permissions'>): ProgramAccess {
-  return row.access === 'some' ? { access: 'some', permissions: row.permissions } : { access: row.access };
 }

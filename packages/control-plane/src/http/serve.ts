@@ -64,7 +64,7 @@ export async function serve(
 ): Promise<Response> {
   const request = c.req.raw;
   c.set('operation', operation.name);
-  const actor = await authenticate(request, options);
+  const actor = await authenticate(request, options, c.env?.clientAddress);
   options.admit(c, actor);
   const input = await read(request, c.req.param());
   const { requestId } = c.var;
@@ -95,16 +95,21 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /**
  * Returns the actor of a request (spec 5.5): of its bearer token, else of the vertical's secret, else of the staff session.
  * The first credential alone decides, so that a revoked token does not fall back to a session beside it.
+ * @param from the sender's network address, noted with the use of a program. Default: unknown.
  * @throws PlatformError `unauthenticated`, reason `token_missing` or `token_invalid`; `forbidden`, reason
  * `platform_secret_unset` or `platform_secret_mismatch` for a vertical, and `cross_site` for a session on an unsafe
  * method that does not come from our own origin.
  */
-export async function authenticate(request: Request, through: Authentication): Promise<Actor> {
+export async function authenticate(
+  request: Request,
+  through: Authentication,
+  from: string | null = null,
+): Promise<Actor> {
   const authorization = request.headers.get('authorization');
   const { challenge = () => '', origin } = through;
   if (authorization !== null) {
     const token = BEARER.exec(authorization.trim())?.[1];
-    const actor = token === undefined ? null : await through.hostAdmin.authenticate(token);
+    const actor = token === undefined ? null : await through.hostAdmin.authenticate(token, from);
     if (actor) return actor;
     const parameters = `, error="invalid_token"${challenge()}`;
     throw unauthenticated('token_invalid', 'The token is not accepted here.', parameters);

@@ -32,10 +32,14 @@ export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
   app.post(PATH, async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.origin(), hostnames: deps.hostnames });
     // Tokens only: a session is for our own pages. The message is read after that.
-    const actor = await authenticate(c.req.raw, {
-      hostAdmin: deps.hostAdmin,
-      challenge: () => `, resource_metadata="${mcpMetadataUrl(deps.origin())}"`,
-    });
+    const actor = await authenticate(
+      c.req.raw,
+      {
+        hostAdmin: deps.hostAdmin,
+        challenge: () => `, resource_metadata="${mcpMetadataUrl(deps.origin())}"`,
+      },
+      c.env?.clientAddress,
+    );
     deps.admit(c, actor);
     return answerMcp(c.req.raw, () => readJsonObject(c.req.raw), {
       serverInfo: SERVER,

@@ -10,6 +10,8 @@ import { html, pageResponse } from '../staff/page.ts';
 import { RETURN_BYTES_MAX, signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
 import { isOwnResource } from './metadata.ts';
+import { authorizeProgram, isProgramRequest, mountConsent } from './program-consent.ts';
+import type { ProgramServer } from './program-server.ts';
 import {
   clientName,
   holdsAnswer,
@@ -35,6 +37,8 @@ const PASSED_ON = [
 export interface AuthorizeDeps {
   readonly staff: StaffOptions;
   readonly origin: () => string;
+  /** For programs with a registration or a document of their own. */
+  readonly serverOf: ProgramServer;
 }
 
 /** A request with a known client and a safe address for the answer. */
@@ -46,7 +50,9 @@ interface AuthorizationRequest {
 }
 
 export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps): void {
+  mountConsent(app, deps);
   app.get(PATH, (c) => {
+    if (isProgramRequest(new URL(c.req.url))) return authorizeProgram(c, deps);
     const { pathname, search, searchParams } = new URL(c.req.url);
     return answered(c, deps, searchParams, async (request, member) => {
       if (member) return consentPage(request, member, searchParams);

@@ -1,13 +1,15 @@
 /** The metadata of the authorization server and of its resources (RFC 8414, RFC 9728). */
+import { AUTHORIZATION_SERVER_PATH, authorizationServerMetadata } from '@freehold/auth/programs';
 import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import type { ControlPlaneEnv } from '../http/env.ts';
 
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-/** The only scope: the owner's role decides what a token may do. */
+/** The scope of a staff token: the role of its member decides what it may do. */
 export const SCOPE = 'staff';
+/** The scopes that a program can ask for; the member decides. */
+const SCOPES = [SCOPE, 'read', 'all', 'operate', 'administer', 'deploy'];
 const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
-const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server';
 
 /** Public, and readable by pages of other origins; no credentials come along. */
 const HEADERS = {
@@ -34,7 +36,12 @@ export function mcpMetadataUrl(origin: string): string {
  * (RFC 6749, section 3.1).
  */
 export function isOwnResource(resource: string, origin: string): boolean {
-  return ['', origin, `${origin}/`, `${origin}/mcp`].includes(resource);
+  return ['', `${origin}/`, ...resourcesOf(origin)].includes(resource);
+}
+
+/** The identifiers of this API as a resource. */
+export function resourcesOf(origin: string): readonly string[] {
+  return [`${origin}/mcp`, origin];
 }
 
 /** Mounts the documents. Without staff there is no authorization server for the resources to name. */
@@ -53,7 +60,7 @@ export function mountOAuthMetadata(
     [RESOURCE_METADATA_PATH, resource('')],
     [`${RESOURCE_METADATA_PATH}/mcp`, resource('/mcp')],
     ...(issuesTokens
-      ? ([[SERVER_METADATA_PATH, () => serverMetadata(origin())]] satisfies [string, () => object][])
+      ? ([[AUTHORIZATION_SERVER_PATH, () => serverMetadata(origin())]] satisfies [string, () => object][])
       : []),
   ];
   for (const [path, document] of documents) {
@@ -65,21 +72,13 @@ export function mountOAuthMetadata(
 
 const PREFLIGHT = { 'access-control-allow-methods': 'GET, HEAD', 'access-control-allow-headers': '*' };
 
+/** That of an instance, with device codes (RFC 8628, section 4). */
 function serverMetadata(issuer: string): object {
   return {
-    issuer,
-    authorization_endpoint: `${issuer}/oauth/authorize`,
-    token_endpoint: `${issuer}/oauth/token`,
+    ...authorizationServerMetadata(issuer, resourcesOf(issuer)),
     device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
-    revocation_endpoint: `${issuer}/oauth/revoke`,
-    scopes_supported: [SCOPE],
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', DEVICE_GRANT],
-    code_challenge_methods_supported: ['S256'],
-    token_endpoint_auth_methods_supported: ['none'],
-    revocation_endpoint_auth_methods_supported: ['none'],
-    authorization_response_iss_parameter_supported: true,
+    scopes_supported: SCOPES,
+    grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_GRANT],
     service_documentation: `${issuer}/docs`,
   };
 }

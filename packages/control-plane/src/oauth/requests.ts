@@ -141,4 +141,5 @@ const PROGRAM_CODES: ReadonlyMap<string, OAuthErrorCode> = new Map([
   ['/oauth/token', 'slow_down'],
   ['/oauth/device_authorization', 'temporarily_unavailable'],
   ['/oauth/revoke', 'temporarily_unavailable'],
+  ['/oauth/register', 'temporarily_unavailable'],
 ]);

@@ -10,6 +10,7 @@ import type { ControlPlaneEnv } from '../http/env.ts';
 import { senderOfCall, tooManyCalls } from '../http/rate-limit.ts';
 import { makeDeviceLimiter, type SourceOfCodes, sourceOfCodes } from './device.ts';
 import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
+import { isOfProgramClient, type ProgramServer } from './program-server.ts';
 import {
   clientName,
   OAuthError,
@@ -26,6 +27,8 @@ export interface TokenDeps {
   readonly origin: () => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** For programs with a registration or a document of their own. */
+  readonly serverOf: ProgramServer;
 }
 
 /** One request of a known program. */
@@ -80,7 +83,18 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
   for (const [path, endpoint] of Object.entries(endpoints)) {
     app.post(path, async (c) => {
       try {
-        return await endpoint(await programRequest(c, deps), c);
+        const form = await readForm(c.req.raw);
+        const { headers } = c.req.raw;
+        if (isOfProgramClient(headers, form)) {
+          const request = new Request(c.req.url, {
+            method: 'POST',
+            headers: formHeaders(headers),
+            body: form,
+          });
+          const answer = await deps.serverOf(c).handle(request);
+          if (answer) return answer;
+        }
+        return await endpoint(programRequest(c, form, deps), c);
       } catch (error) {
         const isTooMany = error instanceof PlatformError && error.code === 'rate_limited';
         return (isTooMany && programRefusal(path, error)) || oauthErrorResponse(error);
@@ -90,8 +104,17 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
   }
 }
 
-async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps): Promise<ProgramRequest> {
-  const form = await readForm(c.req.raw);
+/** The headers of a form that was read, for another reading. */
+function formHeaders(sent: Headers): Headers {
+  const authorization = sent.get('authorization');
+  return new Headers(authorization === null ? {} : { authorization });
+}
+
+function programRequest(
+  c: Context<ControlPlaneEnv>,
+  form: URLSearchParams,
+  { origin }: TokenDeps,
+): ProgramRequest {
   const parameter = parametersOf(form, ['resource']);
   const client = parameter('client_id');
   // A public client has no secret: one that shows a secret is mistaken.

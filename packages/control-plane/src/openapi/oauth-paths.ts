@@ -13,14 +13,17 @@ const text = (description: string, more: Part = {}): Part & { readonly descripti
   ...more,
 });
 
+const CLIENT = text('The program: registered, the https address of its document, or known by name');
+
 /** RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707. */
 const AUTHORIZATION = {
   response_type: text('code'),
-  client_id: text('The program'),
-  redirect_uri: text('The address of the program’s answer: of 127.0.0.1 or [::1]'),
+  client_id: CLIENT,
+  redirect_uri: text('The address of the program’s answer, as it registered it'),
   code_challenge: text('By the method S256', { pattern: '^[A-Za-z0-9_-]{43}$' }),
   code_challenge_method: text('S256'),
   state: text('Returned as it is'),
+  scope: text('What the program asks for; the member decides'),
   resource: text('This API, or its /mcp'),
 };
 const CODE = text('What the program shows, eight letters', { maxLength: 20 });
@@ -36,12 +39,13 @@ function programPaths(): Record<string, Record<string, Part>> {
         operationId: 'service.authorize',
         summary: 'Ask a member of the roster whether a program may act for them',
         description:
-          'The authorization endpoint: RFC 6749 with PKCE (RFC 7636), for programs on the same machine.',
+          'The authorization endpoint: RFC 6749 with PKCE (RFC 7636). A program with a registration or a document is let in for what the member chooses.',
         tag,
         parameters: Object.entries(AUTHORIZATION).map(([name, about]) => textParameter('query', name, about)),
         responses: {
           200: page('The question.'),
           302: redirect('To the sign-in, or back to the program with the error.'),
+          303: redirect('The same, for a program with a registration or a document.'),
           400: page('There is no address to send the refusal to.'),
         },
       }),
@@ -62,16 +66,86 @@ function programPaths(): Record<string, Record<string, Part>> {
         },
       }),
     },
+    '/oauth/consent': {
+      post: servicePath({
+        operationId: 'service.consent',
+        summary: 'Take the answer about a program with a registration or a document',
+        description:
+          'From the page of the authorization endpoint alone: a session is needed, and its ticket.',
+        tag,
+        requestBody: formBody(
+          {
+            ticket: text('Of the page'),
+            answer: text('yes, or anything else for no'),
+            access: text('read, all or some'),
+            permission: text('With some: operate, administer or deploy; more than once for several'),
+          },
+          ['ticket'],
+        ),
+        responses: {
+          303: redirect('Back to the program, with a code or with the error.'),
+          400: page('The ticket is not of this session, or too old.'),
+          422: page('The question again: nothing was chosen.'),
+          ...problems(403),
+        },
+      }),
+    },
+    '/oauth/programs': {
+      get: servicePath({
+        operationId: 'service.programs',
+        summary: 'See the programs that a member of the roster let in',
+        description: 'A page. An admin sees those of everybody.',
+        tag,
+        responses: { 200: page('The page.'), 303: redirect('To the sign-in.') },
+      }),
+      post: servicePath({
+        operationId: 'service.programs-end',
+        summary: 'End a program, or all of them with every session',
+        description:
+          'From the page of the same address alone: a session is needed, and the page’s own origin.',
+        tag,
+        requestBody: formBody(
+          { program: text('The program’s id'), everywhere: text('yes: all of them') },
+          [],
+        ),
+        responses: {
+          303: redirect('To the page again, or to the start.'),
+          400: page('It is no form.'),
+          404: page('There is no such program.'),
+          ...problems(403),
+        },
+      }),
+    },
+    '/oauth/register': {
+      post: servicePath({
+        operationId: 'service.register',
+        summary: 'Register a program',
+        description:
+          'RFC 7591. Nothing is stored: the id carries the registration, and expires after 30 days in which no member let it in.',
+        tag,
+        requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+        responses: {
+          201: answerOf('The client.', { 'application/json': { schema: { type: 'object' } } }),
+          400: oauthRefusal('Refused.'),
+          429: tooMany(OAUTH_REFUSAL),
+        },
+      }),
+    },
     '/oauth/token': {
       post: tokenEndpoint('service.token', {
         summary: 'Exchange a code for a token',
-        description: 'RFC 6749, section 4.1.3, and RFC 8628, section 3.4.',
+        description:
+          'RFC 6749, sections 4.1.3 and 6, and RFC 8628, section 3.4. A program with a registration or a document gets an access token for an hour and a refresh token, which is replaced with each use; a second use ends what its member allowed.',
         fields: {
-          grant_type: text('authorization_code, or urn:ietf:params:oauth:grant-type:device_code'),
+          grant_type: text(
+            'authorization_code, refresh_token, or urn:ietf:params:oauth:grant-type:device_code',
+          ),
           code: text('The code of the authorization endpoint'),
           redirect_uri: text('The address that the code was sent to'),
           code_verifier: text('The verifier of the challenge', { pattern: '^[A-Za-z0-9\\-._~]{43,128}$' }),
           device_code: text('The code of the device authorization endpoint'),
+          refresh_token: text('The newest refresh token'),
+          client_secret: text('Of a client that has one; also by the header'),
           resource: AUTHORIZATION.resource,
         },
         required: ['grant_type'],
@@ -178,7 +252,7 @@ function tokenEndpoint(
     ...words,
     operationId,
     tag,
-    requestBody: formBody({ client_id: text('The program'), ...fields }, ['client_id', ...required]),
+    requestBody: formBody({ client_id: CLIENT, ...fields }, ['client_id', ...required]),
     responses: {
       200: answer,
       400: oauthRefusal('Refused.'),
@@ -224,6 +298,7 @@ const TOKEN = {
     access_token: { type: 'string' },
     token_type: { const: 'Bearer' },
     expires_in: seconds,
+    refresh_token: { type: 'string' },
     scope: { type: 'string' },
   },
   required: ['access_token', 'token_type', 'expires_in', 'scope'],

@@ -9,8 +9,11 @@ const STYLE =
   'h1{font-size:1.5rem;line-height:1.25}code{font-size:1.05em}small{opacity:.8}' +
   'form{display:flex;gap:.75rem;flex-wrap:wrap;align-items:end;margin:1.5rem 0}' +
   'button{font:inherit;padding:.5rem 1.25rem;border-radius:.4rem;border:1px solid;cursor:pointer}' +
-  'input{font:inherit;padding:.5rem;text-transform:uppercase;letter-spacing:.1em;width:12ch}' +
-  'label{display:grid;gap:.25rem}dt{opacity:.8}dd{margin:0 0 .75rem}';
+  'input:not([type]){font:inherit;padding:.5rem;text-transform:uppercase;letter-spacing:.1em;width:12ch}' +
+  'label{display:grid;gap:.25rem}dt{opacity:.8}dd{margin:0 0 .75rem}' +
+  'fieldset{flex-basis:100%;border:1px solid;border-radius:.4rem;padding:.5rem 1rem}' +
+  '.check{display:flex;gap:.6rem;align-items:baseline;padding:.3rem 0}.nested{margin-left:1.75rem}' +
+  'section{border-top:1px solid;padding-top:.25rem}h2{font-size:1.2rem}h3{font-size:1rem}dd{overflow-wrap:anywhere}';
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /** Text that is HTML already. Made by {@link html} alone. */

@@ -85,7 +85,7 @@ export function mountSignInRoutes(
   app.get('/', async (c) => {
     const member = await staffOf(staff, c.req.raw);
     const who = member
-      ? html`<p>You are signed in as ${wordsOf(member)}. <a href="/api/auth/logout?federated">Sign out</a></p>`
+      ? html`<p>You are signed in as ${wordsOf(member)}. <a href="/api/auth/logout?federated">Sign out</a></p><p><a href="/oauth/programs">Connected programs</a></p>`
       : html`<p><a href="/api/auth/login">Sign in</a> as one of the staff, or as a builder of a tenant.</p>`;
     return pageResponse({
       title: 'Control plane',

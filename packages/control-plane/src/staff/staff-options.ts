@@ -2,6 +2,7 @@
  * The options of the sign-in of people: the roster of staff and builders, and the relying party of their issuer (spec
  * 1.B and 5.5).
  */
+import type { DocumentFetch } from '@freehold/auth/programs';
 import type {
   EndedSessions,
   MemberActor,
@@ -49,6 +50,13 @@ export interface StaffOptions {
   readonly relyingParty: () => StaffRelyingParty | null;
   /** The claims that show a second factor, for the page of a refusal. Default: those of the issuer. */
   readonly secondFactor?: string;
+  /**
+   * Seal the registrations of programs and the questions of consent pages: the first seals, all open. Default: a key of this
+   * process, so that registrations that no member let in end with it.
+   */
+  readonly sealingSecrets?: readonly string[];
+  /** Fetches the documents that programs have at their `client_id`. It refuses addresses that are not public. Default: none. */
+  readonly fetchDocument?: DocumentFetch;
   /** The contact for a person who is not on the roster. Default: an admin of this platform. */
   readonly contact?: string;
 }

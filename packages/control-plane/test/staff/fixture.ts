@@ -7,7 +7,12 @@ import { type DirectoryHostAdmin, makeHostAdmin } from '@freehold/directory';
 import type { AdminLogEntry, RosterRole, StaffRecord, TenantRecord } from '@freehold/directory/declarations';
 import { onTestFinished } from 'vitest';
 import { openTestEngine } from '../../../testkit/src/index.ts';
-import { type ControlPlaneOptions, controlPlaneApp, type StaffRelyingParty } from '../../src/index.ts';
+import {
+  type ControlPlaneOptions,
+  controlPlaneApp,
+  type StaffOptions,
+  type StaffRelyingParty,
+} from '../../src/index.ts';
 
 export const ORIGIN = 'http://api.localhost:8787';
 export const ISSUER = 'https://id.example.test';
@@ -39,9 +44,10 @@ export interface Fixture {
 export async function openFixture(
   options: Partial<ControlPlaneOptions> & {
     readonly relyingParty?: (clock: { ms: number }) => () => StaffRelyingParty | null;
+    readonly fetchDocument?: StaffOptions['fetchDocument'];
   } = {},
 ): Promise<Fixture> {
-  const { relyingParty = () => () => cookieParty, ...more } = options;
+  const { relyingParty = () => () => cookieParty, fetchDocument, ...more } = options;
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-staff-'));
   const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };
   const incidents: unknown[] = [];
@@ -64,7 +70,11 @@ export async function openFixture(
     ...world,
     newRequestId: () => `req_${++requests}`,
     origin: () => ORIGIN,
-    staff: { signIns: hostAdmin.staff, relyingParty: relyingParty(clock) },
+    staff: {
+      signIns: hostAdmin.staff,
+      relyingParty: relyingParty(clock),
+      ...(fetchDocument ? { fetchDocument } : {}),
+    },
     ...more,
   });
   const send = async (request: Request): Promise<Response> => app.fetch(request);

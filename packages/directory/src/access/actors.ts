@@ -2,7 +2,7 @@
  * The callers of the control plane (spec 5.5). Every audit row names its actor. The `id` of a member of staff, and of a
  * builder who is a person, is that of the member of the roster; the `id` of a service or a push token is the token's own.
  */
-import type { TenantId } from '@freehold/contracts';
+import type { ProgramGrant, TenantId } from '@freehold/contracts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { StaffRole } from '../declarations/staff.ts';
@@ -15,10 +15,12 @@ export type Actor =
       readonly id: string;
       readonly name: string;
       readonly role: StaffRole;
-      /** The id of the token that was shown; absent for a session. */
+      /** The id of the token, or of the program's grant, that was shown; absent for a session. */
       readonly token?: string;
       /** The id of the session that was shown; absent for a token. */
       readonly session?: string;
+      /** The program that acts, and what it may do of what the member may. Absent for a session and for a staff token. */
+      readonly program?: ProgramGrant;
     }
   /**
    * A service token: software of the platform's operator. A token that a member of staff made belongs to them: `owner` is
@@ -44,6 +46,7 @@ export type Actor =
       readonly rights?: TokenRights;
       readonly token?: string;
       readonly session?: string;
+      readonly program?: ProgramGrant;
     }
   /** A vertical that showed its own secret: id and name are its slug. The platform's grants say what it may do. */
   | { readonly kind: 'vertical'; readonly id: string; readonly name: string }

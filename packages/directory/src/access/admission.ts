@@ -7,6 +7,7 @@ import type { AdminOperation, StaffAccess } from '../declarations/admin-operatio
 import { STAFF_PREFIX, type StaffRole } from '../declarations/staff.ts';
 import { isAtLeast, type PushTokenKind } from '../declarations/tokens.ts';
 import type { Actor, AdminCall } from './actors.ts';
+import { reachesOperation } from './program-access.ts';
 import { rightsOf } from './reach.ts';
 
 /** The accesses of each role. A role that is not listed has none. */
@@ -25,6 +26,16 @@ export function staffAccessOf({ staff, audit, method }: AdminOperation): StaffAc
 
 /** Whether an actor of this kind and role may call the operation for any tenant. If not, it need not be shown to the actor. */
 export function mayCall(operation: AdminOperation, actor: Actor): boolean {
+  return isAllowed(operation, actor) && isWithinGrant(operation, actor);
+}
+
+/** Whether the grant of a program, if one acts, reaches the operation. */
+function isWithinGrant(operation: AdminOperation, actor: Actor): boolean {
+  const program = actor.kind === 'staff' || actor.kind === 'builder' ? actor.program : undefined;
+  return program === undefined || reachesOperation(program, operation);
+}
+
+function isAllowed(operation: AdminOperation, actor: Actor): boolean {
   switch (actor.kind) {
     case 'service':
       // Only the operator's own tokens come without a role: see `callers.ts`.
@@ -60,7 +71,7 @@ export function memberBehind(actor: Actor): string | null {
 /**
  * Admits a call. Returns it with the tenant of a builder put into every part that names a tenant.
  * @throws PlatformError `forbidden`: reason `staff_only` for a builder at an operation for staff and services, `token_kind`
- * for a push token of a lesser kind,
+ * for a push token of a lesser kind, `program_not_allowed` for a program whose grant does not reach the operation,
  * `not_for_verticals` for a vertical where no grant exists, `role_insufficient` for a member of the staff and for their
  * service tokens; `not_found` for a builder that names another tenant, whether or not that tenant exists.
  */
@@ -81,6 +92,12 @@ export function admitCall(operation: AdminOperation, call: AdminCall): AdminCall
 
 function refusalOf(actor: Actor, operation: AdminOperation): PlatformError {
   const { kind } = actor;
+  if ((kind === 'staff' || kind === 'builder') && actor.program && isAllowed(operation, actor))
+    return new PlatformError(
+      'forbidden',
+      `${actor.program.name} may not do this for ${actor.name}: it was not let in for that. Let it in again to allow it.`,
+      { reason: 'program_not_allowed' },
+    );
   if (kind === 'vertical')
     return new PlatformError('forbidden', 'No vertical may do this.', { reason: 'not_for_verticals' });
   if (kind === 'builder' && operation.builder === 'own-tenant')

@@ -2,7 +2,8 @@
  * Callers: the actor behind a bearer token, and the check that a caller still has its access when its call is performed.
  * Both read the rows of that moment. Nothing is cached, so that a revoked token works for not one more call.
  */
-import { PlatformError, type TenantId } from '@freehold/contracts';
+import { accessOf } from '@freehold/auth/grants';
+import { PlatformError, type ProgramAccess, type TenantId } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import type { AdminOperation } from '../declarations/admin-operation.ts';
 import { PLATFORM_GRANTS, type PlatformGrant } from '../declarations/platform-grants.ts';
@@ -10,14 +11,17 @@ import { type RosterRole, STAFF_PREFIX, type StaffRole } from '../declarations/s
 import type { TokenRights } from '../declarations/tokens.ts';
 import type { Actor, AdminCall, MemberActor } from './actors.ts';
 import { requireReach } from './reach.ts';
-import { hashSecret, isWellFormedSecret, TOKEN_PREFIXES } from './secret.ts';
+import { hashSecret, isWellFormedSecret, PROGRAM_PREFIX, TOKEN_PREFIXES } from './secret.ts';
 
 /** The time of last use is exact to a minute: a busy token costs one write a minute. */
 const LAST_USE_STEP_MS = 60_000;
 
+/** The tables that a token is looked up in. */
+type CallerKind = 'staff' | 'program' | 'other';
+
 export interface Caller {
   readonly actor: Actor;
-  /** The id of the token. */
+  /** The id of the token, or of the program's grant. */
   readonly token: string;
   readonly lastUsedAtMs: number | null;
 }
@@ -25,20 +29,36 @@ export interface Caller {
 /** The methods of the unit. */
 export const callerMethods = ({ db, now }: UnitContext) => ({
   /** The actor of a token with the rights that it has now; null for a token that does not work. A query. */
-  caller: ({ hash, isStaff }: { readonly hash: string; readonly isStaff: boolean }): Caller | null =>
-    isStaff ? memberOfToken(db, hash, now()) : actorOfToken(db, hash, now()),
+  caller: ({ hash, kind }: { readonly hash: string; readonly kind: CallerKind }): Caller | null =>
+    LOOK_UPS[kind](db, hash, now()),
 
-  /** Notes that a token was used, at most once a minute. */
-  touchToken: ({ token, isStaff }: { readonly token: string; readonly isStaff: boolean }): null => {
+  /** Notes that a token was used, at most once a minute; of a program also from where. */
+  touchToken: ({ token, kind, from }: Touched): null => {
     const nowMs = now();
+    const [table, column, noted] = USES[kind];
     db.run(
-      `UPDATE ${isStaff ? 'staff_tokens' : 'tokens'} SET last_used_at = ?
-       WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`,
-      ...[nowMs, token, nowMs - LAST_USE_STEP_MS],
+      `UPDATE ${table} SET ${column} = ?${noted} WHERE id = ? AND (${column} IS NULL OR ${column} <= ?)`,
+      ...[nowMs, ...(kind === 'program' ? [from] : []), token, nowMs - LAST_USE_STEP_MS],
     );
     return null;
   },
 });
+
+interface Touched {
+  readonly token: string;
+  readonly kind: CallerKind;
+  /** The network address; null for an unknown one. */
+  readonly from: string | null;
+}
+
+const LOOK_UPS = { staff: memberOfToken, program: memberOfProgram, other: actorOfToken } as const;
+
+/** Where the last use is noted. */
+const USES: Readonly<Record<CallerKind, readonly [table: string, column: string, more: string]>> = {
+  staff: ['staff_tokens', 'last_used_at', ''],
+  program: ['program_grants', 'used_at', ', used_from = ?'],
+  other: ['tokens', 'last_used_at', ''],
+};
 
 export interface AuthenticateDeps {
   readonly directory: UnitStub<ReturnType<typeof callerMethods>>;
@@ -50,10 +70,10 @@ export interface AuthenticateDeps {
 export function makeAuthenticate({ directory, now, onIncident }: AuthenticateDeps) {
   /** Tokens whose last use is being written. */
   const touching = new Set<string>();
-  return async (secret: string): Promise<Actor | null> => {
+  return async (secret: string, from: string | null = null): Promise<Actor | null> => {
     if (!isWellFormedSecret(secret)) return null;
-    const isStaff = secret.startsWith(TOKEN_PREFIXES.staff);
-    const found = await directory.caller({ hash: hashSecret(secret), isStaff });
+    const kind = kindOf(secret);
+    const found = await directory.caller({ hash: hashSecret(secret), kind });
     if (!found) return null;
     const { actor, token, lastUsedAtMs } = found;
     if (touching.has(token) || (lastUsedAtMs !== null && now() - lastUsedAtMs < LAST_USE_STEP_MS))
@@ -61,11 +81,16 @@ export function makeAuthenticate({ directory, now, onIncident }: AuthenticateDep
     touching.add(token);
     // The call does not wait for this write: losing it costs a minute of exactness.
     void directory
-      .touchToken({ token, isStaff })
+      .touchToken({ token, kind, from })
       .catch(onIncident)
       .finally(() => touching.delete(token));
     return actor;
   };
+}
+
+function kindOf(secret: string): CallerKind {
+  if (secret.startsWith(PROGRAM_PREFIX)) return 'program';
+  return secret.startsWith(TOKEN_PREFIXES.staff) ? 'staff' : 'other';
 }
 
 /** As much of an operation as says whether a vertical may call it. */
@@ -133,7 +158,7 @@ interface Member {
 export function memberActor(
   db: SqlDatabase,
   { id, name, role, tenant }: Member,
-  shown: { readonly session: string } | { readonly token: string },
+  shown: { readonly session: string } | Pick<MemberActor, 'token' | 'program'>,
 ): MemberActor | null {
   if (role !== 'builder') return { kind: 'staff', id, name, role, ...shown };
   return tenant !== null && isActive(db, tenant) ? { kind: 'builder', id, name, tenant, ...shown } : null;
@@ -193,10 +218,36 @@ function memberOfToken(db: SqlDatabase, hash: string, nowMs: number): Caller | n
   return actor && { actor, token, lastUsedAtMs };
 }
 
+/**
+ * The member for whom a program acts with an access token: one look-up by the token's hash tells the grant and the member
+ * as they are now.
+ */
+export const PROGRAM_CALLER = `SELECT g.id AS "grant", g.name AS program, g.access, g.permissions,
+    g.used_at AS lastUsedAtMs, s.id, s.name, s.role, s.tenant
+  FROM program_tokens t JOIN program_grants g ON g.id = t.grant_id JOIN staff s ON s.id = g.person_id
+  WHERE t.hash = ?1 AND t.kind = 'access' AND t.expires_at > ?2 AND g.expires_at > ?2`;
+
+function memberOfProgram(db: SqlDatabase, hash: string, nowMs: number): Caller | null {
+  type Row = Member & {
+    readonly grant: string;
+    readonly program: string;
+    readonly access: ProgramAccess['access'];
+    readonly permissions: string;
+    readonly lastUsedAtMs: number | null;
+  };
+  const row = db.get<Row>(PROGRAM_CALLER, hash, nowMs);
+  if (!row) return null;
+  const { grant, program: name, access, lastUsedAtMs } = row;
+  const allowed = accessOf({ access, permissions: JSON.parse(row.permissions) });
+  const actor = memberActor(db, row, { token: grant, program: { id: grant, name, ...allowed } });
+  return actor && { actor, token: grant, lastUsedAtMs };
+}
+
 /** Whether a member has the same role or tenant, and the token or session, with which the call was admitted. */
 function isOnRoster(db: SqlDatabase, actor: MemberActor): boolean {
-  const { id, token, session } = actor;
-  if (token !== undefined && !db.get('SELECT 1 FROM staff_tokens WHERE id = ?', token)) return false;
+  const { id, token, session, program } = actor;
+  const shown = program ? 'program_grants' : 'staff_tokens';
+  if (token !== undefined && !db.get(`SELECT 1 FROM ${shown} WHERE id = ?`, token)) return false;
   if (
     session !== undefined &&
     !db.get('SELECT 1 FROM staff_sessions WHERE sid = ? AND member = ?', session, id)

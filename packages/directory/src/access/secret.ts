@@ -1,6 +1,12 @@
-/** The secrets of tokens: `fh_push_`, `fh_svc_` or `fh_staff_`, 256 bits and a checksum (design: control-plane, "Actors"). */
+/**
+ * The secrets of tokens: `fh_push_`, `fh_svc_` or `fh_staff_`, 256 bits and a checksum (design: control-plane, "Actors");
+ * and `fh_access_` of programs with a grant, which its flow mints.
+ */
 import { createHash } from 'node:crypto';
+import { SECRET_PREFIXES } from '@freehold/auth/grants';
 import { isCheckedSecret, mintCheckedSecret } from '@freehold/contracts';
+
+export const PROGRAM_PREFIX = SECRET_PREFIXES.access;
 
 export type TokenKind = 'push' | 'service' | 'staff';
 
@@ -17,7 +23,7 @@ export function mintSecret(kind: TokenKind, random: (bytes: number) => Uint8Arra
 
 /** Whether a text has the form and the checksum of a secret. It need never have been issued. */
 export function isWellFormedSecret(text: string): boolean {
-  return isCheckedSecret(Object.values(TOKEN_PREFIXES), text);
+  return isCheckedSecret([...Object.values(TOKEN_PREFIXES), PROGRAM_PREFIX], text);
 }
 
 /**

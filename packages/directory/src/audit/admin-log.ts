@@ -109,16 +109,22 @@ interface AuditRowInput extends AuditEntry {
 }
 
 /**
- * The actor of a call, as the logs name it. The id of a service, or of a push token, is that of its token. A member of the
+ * The actor of a call, as the logs name it, with the program through which a member acts. The id of a service, or of a push token, is that of its token. A member of the
  * roster has a token only through a program; a vertical and the platform itself have none.
  */
 export function auditedCall({ actor, requestId, operation }: AdminCall): AuditedCall {
   return {
-    actor: { kind: actor.kind, id: actor.id, name: actor.name },
+    actor: { kind: actor.kind, id: actor.id, name: loggedNameOf(actor) },
     token: tokenOf(actor),
     requestId,
     action: operation,
   };
+}
+
+/** `Ada`, or `Ada, through Claude Desktop` where a program acts for her. */
+function loggedNameOf(actor: Actor): string {
+  const program = actor.kind === 'staff' || actor.kind === 'builder' ? actor.program : undefined;
+  return program ? `${actor.name}, through ${program.name}` : actor.name;
 }
 
 function tokenOf(actor: Actor): string | null {

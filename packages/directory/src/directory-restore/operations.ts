@@ -72,6 +72,8 @@ const UNTOUCHED: readonly string[] = [
     'staff_misses',
     'staff_policy',
   ],
+  // None that was ended comes back, and a new installation lets none in that it does not know.
+  ...['program_clients', 'program_grants', 'program_tokens'],
 ];
 /** Tables whose rows stay, and to which missing rows are added. */
 const MERGED: readonly string[] = ['tokens', 'backups', 'erasures', 'hostname_holders'];

@@ -26,6 +26,9 @@ async function open() {
           "INSERT INTO staff_tokens (id, member, client, hash, last4, created_at, expires_at, revision) VALUES (?1, 'm', 'c', ?1, 'l', 1, ?2, 1)",
         ).run(n, at);
         put(
+          "INSERT INTO program_grants (id, scope_id, person_id, principal, name, access, permissions, created_at, expires_at) VALUES (?, 's', 'm', 'm', 'n', 'all', '[]', 1, ?)",
+        ).run(n, at);
+        put(
           "INSERT INTO staff_codes (hash, member, client, redirect_uri, challenge, expires_at) VALUES (?, 'm', 'c', 'r', 'c', ?)",
         ).run(n, at);
         put(
@@ -63,7 +66,7 @@ test('nothing goes before its time, and everything after it', async () => {
   expect(await left()).toEqual(all(1));
   platform.clock.ms += 1;
   await platform.admin.expiries.clear(forever);
-  const plain = ['idempotency_keys', 'staff_sessions', 'staff_tokens', 'staff_codes'];
+  const plain = ['idempotency_keys', 'staff_sessions', 'staff_tokens', 'program_grants', 'staff_codes'];
   expect(await left()).toEqual({ ...all(1), ...Object.fromEntries(plain.map((table) => [table, 0])) });
   platform.clock.ms += DAY_MS;
   await platform.admin.expiries.clear(forever);

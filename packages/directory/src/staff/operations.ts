@@ -31,6 +31,7 @@ import { type AuditEntry, type CallOf, type ChangeContext, change, planned, read
 import { requireOpenTenant } from '../tenants/store.ts';
 import { endTokensOfMaker, tokensOfMaker } from '../tokens/lineage.ts';
 import { countWorkingTokensOf, listPushTokensOf } from '../tokens/store.ts';
+import { dropPrograms } from './program-store.ts';
 import {
   deleteMember,
   hasOtherAdmin,
@@ -106,7 +107,7 @@ export const staffPut = adminOperation({
   name: 'staff.put',
   summary: 'Put a person on the roster, or change their name or role',
   description:
-    'The platform sends no notice: tell a new person to sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may do there what its push tokens may. An address is on the roster once. A person who becomes a builder, ceases to be one, or moves to another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended and push tokens that they made are revoked. The latter is so too for one who may only read from now on. The only admin cannot give up that role.',
+    'The platform sends no notice: tell a new person to sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may do there what its push tokens may. An address is on the roster once. A person who becomes a builder, ceases to be one, or moves to another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended and push tokens that they made are revoked. The latter is so too for one who may only read from now on. The programs of a member with a lesser role end. The only admin cannot give up that role.',
   tag,
   method: 'PUT',
   path: '/staff',
@@ -146,6 +147,8 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
   const isBarred = before !== undefined && (!same || (body.role === 'auditor' && before.role !== 'auditor'));
   const ending = { nowMs: context.now(), revision: context.revision };
   const pushTokens = isBarred ? endTokensOfMaker(db, before.id, ending) : [];
+  // A program was let in for what its member could do then. One of a lesser role is asked about again.
+  const programs = before && (!same || isLess(body.role, before.role)) ? dropPrograms(db, before.id) : [];
   if (before && !same) deleteMember(db, before.id);
   const nowMs = context.now();
   const after: StaffRow = {
@@ -166,7 +169,12 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
   const audit: AuditEntry = {
     target: targetOf(after),
     before: before
-      ? { ...(same ? {} : { member: before.id }), ...auditFields(before), ...listed(pushTokens) }
+      ? {
+          ...(same ? {} : { member: before.id }),
+          ...auditFields(before),
+          ...listed(pushTokens),
+          ...(programs.length > 0 ? { programs } : {}),
+        }
       : null,
     after: auditFields(after),
   };
@@ -199,17 +207,24 @@ const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
   const ending = { nowMs: context.now(), revision: context.revision };
   const pushTokens = endTokensOfMaker(context.db, before.id, ending);
+  const programs = dropPrograms(context.db, before.id);
   deleteMember(context.db, before.id);
   const audit = {
     target: targetOf(before),
-    before: { ...auditFields(before), serviceTokens, ...listed(pushTokens) },
+    before: {
+      ...auditFields(before),
+      serviceTokens,
+      ...listed(pushTokens),
+      ...(programs.length > 0 ? { programs } : {}),
+    },
     after: null,
   };
   return { status: 204, value: null, audit };
 });
 
 export const SESSIONS_OF = 'SELECT count(*) AS n FROM staff_sessions WHERE member = ? AND expires_at > ?';
-export const PROGRAMS_OF = 'SELECT count(*) AS n FROM staff_tokens WHERE member = ? AND expires_at > ?';
+export const PROGRAMS_OF = 'SELECT count(*) AS n FROM program_grants WHERE person_id = ? AND expires_at > ?';
+export const TOKENS_OF = 'SELECT count(*) AS n FROM staff_tokens WHERE member = ? AND expires_at > ?';
 
 const planRemoval = /* @__PURE__ */ planned<typeof staffRemove>(staffRemove, (context, call) => {
   const { db } = context;
@@ -221,10 +236,17 @@ const planRemoval = /* @__PURE__ */ planned<typeof staffRemove>(staffRemove, (co
     member: staffOfRow(member),
     serviceTokens: countWorkingTokensOf(db, { owner: member.id, nowMs }),
     pushTokens: listPushTokensOf(db, tokensOfMaker(db, member.id), nowMs),
-    programs: count(PROGRAMS_OF),
+    programs: count(PROGRAMS_OF) + count(TOKENS_OF),
     sessions: count(SESSIONS_OF),
   };
 });
+
+/** From the most to the least. */
+const ROLES: readonly StaffRow['role'][] = ['admin', 'operator', 'auditor'];
+
+function isLess(role: StaffRow['role'], former: StaffRow['role']): boolean {
+  return ROLES.indexOf(role) > ROLES.indexOf(former);
+}
 
 /** The push tokens that ended with a change, for the log. */
 function listed(pushTokens: readonly string[]) {

@@ -137,3 +137,57 @@ const sourceMigration: Migration = {
 
 /** The set that the directory applies after that of the staff. */
 export const deviceMigrations = { name: 'staff-devices', migrations: [sourceMigration] } as const;
+
+const grantsMigration: Migration = {
+  version: 1,
+  name: 'programs of staff',
+  sql: `
+    -- Of the form that the identity directories have. A grant goes with its member, and its tokens with it.
+    CREATE TABLE program_clients (
+      scope_id TEXT NOT NULL,
+      id_hash TEXT NOT NULL,
+      id TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind IN ('document', 'registered')),
+      metadata TEXT NOT NULL,
+      secret_hash TEXT,
+      used_at INTEGER NOT NULL,
+      PRIMARY KEY (scope_id, id_hash)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX program_clients_by_use ON program_clients (used_at);
+
+    CREATE TABLE program_grants (
+      id TEXT PRIMARY KEY,
+      scope_id TEXT NOT NULL,
+      person_id TEXT NOT NULL REFERENCES staff (id) ON DELETE CASCADE,
+      principal TEXT NOT NULL,
+      client_id_hash TEXT,
+      name TEXT NOT NULL,
+      host TEXT,
+      access TEXT NOT NULL CHECK (access IN ('all', 'read', 'some')),
+      permissions TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      used_at INTEGER,
+      used_from TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX program_grants_by_person ON program_grants (person_id, scope_id, id);
+    CREATE INDEX program_grants_by_expiry ON program_grants (expires_at);
+    CREATE INDEX program_grants_by_client ON program_grants (scope_id, client_id_hash);
+
+    CREATE TABLE program_tokens (
+      hash TEXT PRIMARY KEY,
+      scope_id TEXT NOT NULL,
+      grant_id TEXT NOT NULL REFERENCES program_grants (id) ON DELETE CASCADE,
+      kind TEXT NOT NULL CHECK (kind IN ('code', 'access', 'refresh', 'personal')),
+      code TEXT,
+      expires_at INTEGER NOT NULL,
+      used_at INTEGER,
+      CHECK ((kind = 'code') = (code IS NOT NULL))
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX program_tokens_by_grant ON program_tokens (grant_id);
+    CREATE INDEX program_tokens_by_expiry ON program_tokens (expires_at);
+  `,
+};
+
+/** The set that the directory applies after all that were there before it. */
+export const grantMigrations = { name: 'staff-programs', migrations: [grantsMigration] } as const;

@@ -5,11 +5,12 @@
  * An address is bound once, at the first sign-in, to the subject that the issuer names. After that the address counts for
  * nothing: addresses change hands, subjects do not.
  */
+import type { RedeemCodeInput, RefreshInput, StoredClient, TokenAnswer } from '@freehold/auth/grants';
 import type { UnitContext, UnitStub } from '@freehold/store';
 import type { MemberActor } from '../access/actors.ts';
 import { isActive, memberActor } from '../access/callers.ts';
 import { hashSecret, isWellFormedSecret } from '../access/secret.ts';
-import { appendAdminLog } from '../audit/admin-log.ts';
+import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type CodeOrder, type CodeRedemption, orderCode, redeemCode, revokeBySecretHash } from './codes.ts';
@@ -25,7 +26,9 @@ import {
   startDevice,
 } from './devices.ts';
 import { auditFields, byMember, nextSequence, staffOperations, targetOf } from './operations.ts';
-import { deviceMigrations, staffMigrations } from './schema.ts';
+import type { StaffProgram } from './program-store.ts';
+import { type AdmittedByStaff, endProgramsOf, type Logged, programMethods } from './programs.ts';
+import { deviceMigrations, grantMigrations, staffMigrations } from './schema.ts';
 import {
   deleteSession,
   deleteSessionsOf,
@@ -96,7 +99,7 @@ export interface StaffSignIns {
   session(session: StaffSession): Promise<MemberActor | null>;
   signOut(session: { readonly sid: string }): Promise<void>;
   /** Ends the sessions that an issuer's logout token names. */
-  endSessions(ended: EndedSessions): Promise<void>;
+  endSessions(ended: EndedSessions & { readonly requestId?: string }): Promise<void>;
   /** Makes an authorization code; it works once, for 60 seconds. */
   orderCode(order: CodeOrder): Promise<{ readonly code: string }>;
   redeemCode(
@@ -110,6 +113,27 @@ export interface StaffSignIns {
   ): Promise<{ readonly token: GrantedToken } | { readonly refused: DeviceRefusal }>;
   /** Revokes a staff token by its secret. One that is unknown is revoked already. */
   revoke(input: { readonly secret: string; readonly requestId: string }): Promise<void>;
+  readonly programs: StaffPrograms;
+}
+
+type Requested<T> = T & { readonly requestId: string };
+
+/** Programs that members let in, each with what it may do. */
+export interface StaffPrograms {
+  findClient(input: { readonly id: string }): Promise<StoredClient | null>;
+  /** Keeps a consent, and returns its code. Null for a member who cannot act any more. */
+  admit(consent: Requested<AdmittedByStaff>): Promise<{ readonly code: string } | null>;
+  redeemCode(input: Requested<RedeemCodeInput>): Promise<TokenAnswer>;
+  refreshTokens(input: Requested<RefreshInput>): Promise<TokenAnswer>;
+  revokeToken(
+    input: Requested<Pick<RedeemCodeInput, 'scopeId' | 'client'> & { readonly token: string }>,
+  ): Promise<{ readonly isClient: boolean }>;
+  /** The programs and staff tokens of a member, newest first; for an admin those of everybody. At most 500 of each. */
+  list(input: { readonly member: string }): Promise<readonly StaffProgram[]>;
+  /** Ends a program of the member, or for an admin anybody's. Returns whether there was one. */
+  end(input: Requested<{ readonly grant: string; readonly member: string }>): Promise<boolean>;
+  /** Ends every session, program and staff token of a member. */
+  signOutEverywhere(input: Requested<{ readonly member: string }>): Promise<void>;
 }
 
 /** The methods of the unit. */
@@ -137,9 +161,20 @@ const staffMethods = (context: UnitContext) => ({
     return null;
   },
 
-  endStaffSessions: (ended: EndedSessions): null => {
-    deleteSessionsOf(context.db, ended);
-    return null;
+  endStaffSessions: ({
+    requestId,
+    ...ended
+  }: EndedSessions & { readonly requestId: string }): { readonly head: LogHead | null } => {
+    const { db } = context;
+    const before = logHead(db)?.sequence;
+    deleteSessionsOf(db, ended);
+    const { issuer, subject, issuerSid } = ended;
+    // Of one session that ended at the issuer, the programs stay; of all of them, none does.
+    const member =
+      issuerSid === undefined && subject !== undefined && loadMemberBySubject(db, { issuer, subject });
+    if (member) endProgramsOf(context, member.id, { why: { cause: 'all_sessions_ended' }, requestId });
+    const head = logHead(db);
+    return { head: head?.sequence === before ? null : head };
   },
 
   orderStaffCode: (order: CodeOrder) => orderCode(context, order),
@@ -158,8 +193,15 @@ export const staffFeature = /* @__PURE__ */ defineFeature({
   queries: ['staffSession'],
 });
 
+/** Its tables are younger than those of other features, and come after them. */
+export const staffProgramsFeature = /* @__PURE__ */ defineFeature({
+  migrations: [grantMigrations],
+  methods: programMethods,
+  queries: ['staffClient', 'listStaffPrograms'],
+});
+
 export interface StaffSignInsDeps {
-  readonly directory: UnitStub<ReturnType<typeof staffMethods>>;
+  readonly directory: UnitStub<ReturnType<typeof staffMethods> & ReturnType<typeof programMethods>>;
   readonly publish: (head: LogHead) => Promise<void>;
   /** The time without a request that ends a session, in milliseconds; null for none. */
   readonly idleMs: number | null;
@@ -196,7 +238,10 @@ export function makeStaffSignIns({ directory, publish, idleMs, onIncident }: Sta
       return found?.actor ?? null;
     },
     signOut: async ({ sid }) => void (await directory.staffSignOut({ sid })),
-    endSessions: async (ended) => void (await directory.endStaffSessions(ended)),
+    endSessions: async ({ requestId = 'back-channel', ...ended }) => {
+      const { head } = await directory.endStaffSessions({ ...ended, requestId });
+      if (head) await publish(head);
+    },
     orderCode: (order) => directory.orderStaffCode(order),
     redeemCode: async (redemption) => {
       const outcome = await directory.redeemStaffCode(redemption);
@@ -215,6 +260,27 @@ export function makeStaffSignIns({ directory, publish, idleMs, onIncident }: Sta
       const head = await directory.revokeStaffSecret({ hash: hashSecret(secret), requestId });
       if (head) await publish(head);
     },
+    programs: makeStaffPrograms({ directory, publish }),
+  };
+}
+
+function makeStaffPrograms({
+  directory,
+  publish,
+}: Pick<StaffSignInsDeps, 'directory' | 'publish'>): StaffPrograms {
+  const published = async <T>({ answer, head }: Logged<T>): Promise<T> => {
+    if (head) await publish(head);
+    return answer;
+  };
+  return {
+    findClient: (input) => directory.staffClient(input),
+    admit: async (consent) => published(await directory.admitStaffProgram(consent)),
+    redeemCode: async (input) => published(await directory.redeemStaffProgramCode(input)),
+    refreshTokens: async (input) => published(await directory.refreshStaffProgram(input)),
+    revokeToken: async (input) => published(await directory.revokeStaffProgramToken(input)),
+    list: (input) => directory.listStaffPrograms(input),
+    end: async (input) => published(await directory.endStaffProgram(input)),
+    signOutEverywhere: async (input) => void (await published(await directory.signOutStaffEverywhere(input))),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Prepares the audited changes without an admin operation: requests to the platform itself, and its scheduled work. */
 import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/admin-operations.ts';
 import { staffToken } from '../../../../packages/directory/test/staff.ts';
-import { type ActName, beginConsent, endConsent, signIn, sweepBackups } from '../acts.ts';
+import { type ActName, beginConsent, connectProgram, endConsent, signIn, sweepBackups } from '../acts.ts';
 import { ask, type Bench, type Deed } from '../bench.ts';
 import { noBackupFile, noRow, row } from '../conditions.ts';
 import { newApp } from './registry.ts';
@@ -50,6 +50,30 @@ export const actDeeds = {
   'staff-tokens.revoke (secret)': async (bench) => {
     const { id, secret } = await newStaffToken(bench);
     return { args: { secret }, effect: [noRow('staff_tokens WHERE id = ?', id)] };
+  },
+  'staff-programs.create': async (bench) => {
+    const member = await newMember(bench);
+    return { args: { member }, effect: [row('program_grants WHERE person_id = ?', member)] };
+  },
+  'staff-programs.end': async (bench) => {
+    const member = await newMember(bench);
+    const grant = await connectProgram(bench.platform, member);
+    return { args: { member, grant }, effect: [noRow('program_grants WHERE id = ?', grant)] };
+  },
+  'staff-tokens.revoke (page)': async (bench) => {
+    const { id, member } = await newStaffToken(bench);
+    return { args: { member, grant: id }, effect: [noRow('staff_tokens WHERE id = ?', id)] };
+  },
+  'staff.sign-out-everywhere': async (bench) => {
+    const { member } = await newStaffToken(bench);
+    await connectProgram(bench.platform, member);
+    return {
+      args: { member },
+      effect: [
+        noRow('staff_tokens WHERE member = ?', member),
+        noRow('program_grants WHERE person_id = ?', member),
+      ],
+    };
   },
   'service-tokens.create (wiring)': async (bench) => {
     const name = bench.name('token');

@@ -68,3 +68,12 @@ export function withAnswer(uri: string, answer: Readonly<Record<string, string |
   // By characters: a parser would rewrite the address, which the client compares.
   return `${uri}${uri.includes('?') ? '&' : '?'}${query}`;
 }
+
+/** Returns the source by which a policy lets a form of the consent page lead on to the program (CSP 3, section 6.4.1). */
+export function formTargetOf(redirectUri: string): string {
+  const { protocol, host, hostname } = new URL(redirectUri);
+  // An IPv6 address cannot be written in a policy.
+  return redirectKind(redirectUri) === 'scheme' || hostname.startsWith('[')
+    ? protocol
+    : `${protocol}//${host}`;
+}

@@ -45,7 +45,7 @@ export function register(
 
 /** Returns the client of an id that was registered here and has not expired. @throws OAuthError `invalid_client`. */
 export function openRegistration(seals: Seals, id: string, nowMs: number): Registration {
-  const text = id.startsWith(PREFIX) ? seals.open(PURPOSE, id.slice(PREFIX.length)) : null;
+  const text = isRegisteredId(id) ? seals.open(PURPOSE, id.slice(PREFIX.length)) : null;
   if (text === null) throw unknownClient();
   const { at, name, uris, auth } = JSON.parse(text) as Carried;
   if (!(nowMs - at < UNUSED_TTL_MS)) throw unknownClient();
@@ -54,6 +54,11 @@ export function openRegistration(seals: Seals, id: string, nowMs: number): Regis
     registeredAtMs: at,
     secret: auth === 'none' ? null : seals.tag(['oauth-client-secret'], id),
   };
+}
+
+/** Whether an id has the form of those that are registered. */
+export function isRegisteredId(id: string): boolean {
+  return id.startsWith(PREFIX);
 }
 
 export function unknownClient(): OAuthError {

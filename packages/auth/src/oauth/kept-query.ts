@@ -3,9 +3,7 @@
  * nothing is stored for an anonymous visitor.
  */
 import { base64url } from 'jose';
-import type { AppContext } from '../declaration/env.ts';
-import { PATHS } from '../pages/frame.ts';
-import { requireNode } from '../request/caller.ts';
+import { OAUTH_PATHS } from './metadata.ts';
 
 /** One cookie for each tab. The prefix is that of signing in: the code of an application does not get to see it. */
 const COOKIE = 'sb_program_';
@@ -22,33 +20,36 @@ export interface KeptQuery {
 }
 
 /** Returns the program's request: that of the address, or the kept one that the address names. */
-export function keptQuery(c: AppContext): KeptQuery {
-  const { search, searchParams } = new URL(c.req.url);
+export function keptQuery({ url, headers }: Pick<Request, 'url' | 'headers'>): KeptQuery {
+  const { search, searchParams } = new URL(url);
   const id = searchParams.get('flow');
   if (id === null || searchParams.size !== 1)
     return { query: search.length > QUERY_LENGTH_MAX ? null : searchParams, isBack: false };
   const cookie = ID.test(id)
-    ? new RegExp(`(?:^|;\\s*)${COOKIE}${id}=([A-Za-z0-9_-]+)`).exec(c.req.header('cookie') ?? '')?.[1]
+    ? new RegExp(`(?:^|;\\s*)${COOKIE}${id}=([A-Za-z0-9_-]+)`).exec(headers.get('cookie') ?? '')?.[1]
     : undefined;
   const text = cookie === undefined ? null : new TextDecoder().decode(base64url.decode(cookie));
   return { query: text === null ? null : new URLSearchParams(text), isBack: true };
 }
 
-/** Keeps the request, and sends the browser to sign in. @param signInUrl returns the address that leads back to a path. */
+/**
+ * Keeps the request, and sends the browser to sign in.
+ * @param origin of the server, as browsers see it.
+ * @param signInUrl returns the address that leads back to a path.
+ */
 export function keepQuery(
-  c: AppContext,
   query: URLSearchParams,
-  signInUrl: (returnTo: string) => string,
+  { origin, signInUrl }: { readonly origin: string; readonly signInUrl: (returnTo: string) => string },
 ): Response {
   const id = base64url.encode(crypto.getRandomValues(new Uint8Array(6)));
   const value = base64url.encode(query.toString());
-  const secure = requireNode(c).origin.startsWith('https:') ? '; Secure' : '';
+  const secure = origin.startsWith('https:') ? '; Secure' : '';
   // Lax: the browser comes back from an issuer by a link of another site.
-  const cookie = `${COOKIE}${id}=${value}; Path=${PATHS.authorize}; Max-Age=${KEPT_S}; HttpOnly; SameSite=Lax${secure}`;
+  const cookie = `${COOKIE}${id}=${value}; Path=${OAUTH_PATHS.authorize}; Max-Age=${KEPT_S}; HttpOnly; SameSite=Lax${secure}`;
   return new Response(null, {
     status: 303,
     headers: {
-      location: signInUrl(`${PATHS.authorize}?flow=${id}`),
+      location: signInUrl(`${OAUTH_PATHS.authorize}?flow=${id}`),
       'set-cookie': cookie,
       'cache-control': 'private, no-store',
     },

@@ -1,0 +1,13 @@
+/** Grants of programs for a unit that is no identity directory: the entry `@freehold/auth/grants`. */
+export { accessOf } from './access.ts';
+export type {
+  ClientProof,
+  CodeBinding,
+  RedeemCodeInput,
+  RefreshInput,
+  StoredClient,
+  TokenAnswer,
+} from './contract.ts';
+export { type EndedBy, makeGrantFlow } from './grant-flow.ts';
+export { SECRET_PREFIXES } from './secrets.ts';
+export { deleteGrant, type GrantRow, loadGrant, loadGrantsOfPerson } from './store.ts';

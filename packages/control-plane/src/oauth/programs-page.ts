@@ -1,0 +1,106 @@
+/** `/oauth/programs`: the programs that a member of the roster let in, seen and ended. An admin sees those of everybody. */
+import { toTimestamp } from '@freehold/contracts';
+import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
+import { type MemberActor, offeredPermissions, type StaffProgram } from '@freehold/directory';
+import type { Hono } from 'hono';
+import type { ControlPlaneEnv } from '../http/env.ts';
+import { type Html, html, pageResponse } from '../staff/page.ts';
+import { signInAddress } from '../staff/sign-in-routes.ts';
+import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
+import { clientName, OAuthError, readForm } from './requests.ts';
+
+export const PROGRAMS_PATH = '/oauth/programs';
+
+export function mountProgramsPage(
+  app: Hono<ControlPlaneEnv>,
+  { staff, origin }: { readonly staff: StaffOptions; readonly origin: () => string },
+): void {
+  const { programs } = staff.signIns;
+  const show = async (member: MemberActor, said = '', status = 200): Promise<Response> =>
+    programsPage(member, await programs.list({ member: member.id }), { said, status });
+
+  app.get(PROGRAMS_PATH, async (c) => {
+    const member = await staffOf(staff, c.req.raw);
+    return member ? show(member) : redirect(signInAddress(PROGRAMS_PATH));
+  });
+
+  app.post(PROGRAMS_PATH, async (c) => {
+    requireSameOrigin(c.req.raw.headers, origin, { pageOnly: true });
+    const member = await staffOf(staff, c.req.raw);
+    if (!member) return redirect(signInAddress(PROGRAMS_PATH));
+    let form: URLSearchParams;
+    try {
+      form = await readForm(c.req.raw);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return show(member, error.message, 400);
+    }
+    const by = { member: member.id, requestId: c.var.requestId };
+    if (form.get('everywhere') === 'yes') {
+      await programs.signOutEverywhere(by);
+      return redirect('/');
+    }
+    const isEnded = await programs.end({ ...by, grant: form.get('program') ?? '' });
+    return isEnded ? redirect(PROGRAMS_PATH) : show(member, 'This program was ended before.', 404);
+  });
+  app.all(PROGRAMS_PATH, (c) => answerOtherMethod(c.req.raw.method, ['GET', 'POST']));
+}
+
+function programsPage(
+  member: MemberActor,
+  items: readonly StaffProgram[],
+  { said, status }: { readonly said: string; readonly status: number },
+): Response {
+  const own = items.filter((each) => each.member === member.id);
+  const others = items.filter((each) => each.member !== member.id);
+  return pageResponse({
+    title: 'Connected programs',
+    status,
+    body: html`${said === '' ? html`` : html`<p role="alert">${said}</p>`}<p>Programs act for you, and never do more than you may do yourself. End one here, and its next request is refused.</p>
+<h2>Yours</h2>${list(own, false)}${others.length > 0 ? html`<h2>Those of others</h2>${list(others, true)}` : html``}
+<form method="post" action="${PROGRAMS_PATH}"><input type="hidden" name="everywhere" value="yes"><button>End all of yours, and sign out everywhere</button></form>
+<p><small>You are ${wordsOf(member)}. <a href="/">Back</a></small></p>`,
+  });
+}
+
+function list(items: readonly StaffProgram[], isOfOthers: boolean): Html {
+  return items.length === 0
+    ? html`<p>There are none.</p>`
+    : html`${items.map((item) => entry(item, isOfOthers))}`;
+}
+
+function entry(item: StaffProgram, isOfOthers: boolean): Html {
+  const { id, memberName, host, lastUsedAtMs, lastUsedFrom, createdAtMs, expiresAtMs } = item;
+  const name = (item.kind === 'token' ? clientName(item.name) : undefined) ?? item.name;
+  const used =
+    lastUsedAtMs === null
+      ? 'never'
+      : `${moment(lastUsedAtMs)}${lastUsedFrom === null ? '' : `, from ${lastUsedFrom}`}`;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['Acts for', isOfOthers ? memberName : null],
+    ['From', host],
+    ['It may', accessWords(item)],
+    ['Since', moment(createdAtMs)],
+    ['Last used', used],
+    ['Until', moment(expiresAtMs)],
+  ];
+  return html`<section><h3>${name}</h3><dl>${facts.map(([label, value]) =>
+    value === null ? html`` : html`<dt>${label}</dt><dd>${value}</dd>`,
+  )}</dl><form method="post" action="${PROGRAMS_PATH}"><input type="hidden" name="program" value="${id}"><button aria-label="End ${name}">End</button></form></section>`;
+}
+
+function accessWords({ allowed }: StaffProgram): string {
+  if (allowed.access !== 'some')
+    return allowed.access === 'all' ? 'do everything that its person may do' : 'read';
+  const words = new Map<string, string>([...offeredPermissions('admin'), ...offeredPermissions('builder')]);
+  return ['read', ...allowed.permissions.map((key) => words.get(key)?.toLowerCase() ?? key)].join('; ');
+}
+
+/** `2026-11-28 04:00 UTC` */
+function moment(atMs: number): string {
+  return `${toTimestamp(atMs).slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 303, headers: { location, 'cache-control': 'no-store' } });
+}

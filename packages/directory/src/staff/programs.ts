@@ -1,0 +1,193 @@
+/**
+ * Programs that members of the roster let in (OAuth 2.1): the grants of `@freehold/auth` over the directory's tables, with a
+ * row of the admin log for each beginning and end. A grant is deleted when it ends, and with its member.
+ */
+import {
+  accessOf,
+  type CodeBinding,
+  deleteGrant,
+  type EndedBy,
+  type GrantRow,
+  loadGrant,
+  loadGrantsOfPerson,
+  makeGrantFlow,
+  type RedeemCodeInput,
+  type RefreshInput,
+  type StoredClient,
+  type TokenAnswer,
+} from '@freehold/auth/grants';
+import { ID_PREFIXES, type ProgramAccess } from '@freehold/contracts';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { memberActor } from '../access/callers.ts';
+import { appendAdminLog, logHead } from '../audit/admin-log.ts';
+import type { LogHead } from '../declarations/records.ts';
+import { byMember, revocationEntry, targetOf } from './operations.ts';
+import { dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
+import { loadMember, type StaffRow } from './store.ts';
+import { deleteStaffToken, loadStaffToken } from './token-store.ts';
+
+/** The column `scope_id` of the shared tables: a control plane has one scope. */
+export const CONTROL_PLANE = 'control-plane';
+
+/** The consent of a member. */
+export interface AdmittedByStaff {
+  readonly member: string;
+  readonly client: StoredClient;
+  readonly name: string;
+  readonly host: string;
+  readonly allowed: ProgramAccess;
+  readonly code: CodeBinding;
+}
+
+/** The outcome, and the head of the log when it wrote a row. */
+export interface Logged<T> {
+  readonly answer: T;
+  readonly head: LogHead | null;
+}
+
+interface Requested {
+  readonly requestId: string;
+}
+
+/** The methods of the unit. */
+export const programMethods = (context: UnitContext) => {
+  const { db } = context;
+  const flowFor = (requestId: string) =>
+    makeGrantFlow(context, {
+      newId: () => context.newId(ID_PREFIXES.programGrant),
+      isActing: ({ personId }) => actingMember(db, personId) !== undefined,
+      end: (grant, why) => endProgram(context, grant, { why, requestId }),
+    });
+  const logged = <T>(work: () => T): Logged<T> => {
+    const before = logHead(db)?.sequence;
+    const answer = work();
+    const head = logHead(db);
+    return { answer, head: head?.sequence === before ? null : head };
+  };
+  return {
+    /** A query. */
+    staffClient: ({ id }: { readonly id: string }): StoredClient | null =>
+      flowFor('').findClient({ scopeId: CONTROL_PLANE, id }),
+
+    /** Null for a member who left, or whose tenant is not active. */
+    admitStaffProgram: ({
+      member,
+      requestId,
+      ...consent
+    }: AdmittedByStaff & Requested): Logged<{ readonly code: string } | null> =>
+      logged(() => {
+        const person = actingMember(db, member);
+        if (!person) return null;
+        const { grant, code } = flowFor(requestId).admit({
+          ...consent,
+          ...{ scopeId: CONTROL_PLANE, personId: member, principal: member },
+        });
+        appendAdminLog(context, byMember(person, { requestId, action: 'staff-programs.create' }), {
+          target: targetOf({ id: grant.id, tenant: person.tenant }),
+          before: null,
+          after: fieldsOf(grant),
+          outcome: 'done',
+        });
+        return { code };
+      }),
+
+    redeemStaffProgramCode: ({ requestId, ...input }: RedeemCodeInput & Requested): Logged<TokenAnswer> =>
+      logged(() => flowFor(requestId).redeemCode(input)),
+    refreshStaffProgram: ({ requestId, ...input }: RefreshInput & Requested): Logged<TokenAnswer> =>
+      logged(() => flowFor(requestId).refreshTokens(input)),
+    revokeStaffProgramToken: ({
+      requestId,
+      ...input
+    }: Parameters<ReturnType<typeof flowFor>['revokeToken']>[0] & Requested): Logged<{ isClient: boolean }> =>
+      logged(() => flowFor(requestId).revokeToken(input)),
+
+    /** The programs and staff tokens of a member; for an admin those of everybody. At most 500 of each. A query. */
+    listStaffPrograms: ({ member }: { readonly member: string }): readonly StaffProgram[] =>
+      listPrograms(db, { member: isAdmin(db, member) ? null : member, nowMs: context.now() }),
+
+    /** Ends a program or staff token: a member their own, an admin any. False for one that is not there, or not theirs. */
+    endStaffProgram: ({
+      grant: id,
+      member,
+      requestId,
+    }: Requested & { readonly grant: string; readonly member: string }): Logged<boolean> =>
+      logged(() => {
+        const isTheirs = (owner: string) => owner === member || isAdmin(db, member);
+        const grant = loadGrant(db, id);
+        if (grant && isTheirs(grant.personId)) {
+          endProgram(context, grant, { why: { by: member }, requestId });
+          return true;
+        }
+        const token = loadStaffToken(db, id);
+        const by = loadMember(db, member);
+        if (!token || !by || !isTheirs(token.member)) return false;
+        deleteStaffToken(db, id);
+        appendAdminLog(context, byMember(by, { requestId, action: 'staff-tokens.revoke' }), {
+          ...revocationEntry(token, loadMember(db, token.member)?.tenant ?? null),
+          outcome: 'done',
+        });
+        return true;
+      }),
+
+    /** Ends all sessions, programs and staff tokens of a member, with one row of the log. */
+    signOutStaffEverywhere: ({ member, requestId }: Requested & { readonly member: string }): Logged<null> =>
+      logged(() => {
+        const person = loadMember(db, member);
+        if (!person) return null;
+        const idsOf = (table: string) =>
+          db.all<{ id: string }>(`DELETE FROM ${table} WHERE member = ? RETURNING id`, member);
+        const tokens = idsOf('staff_tokens').map(({ id }) => id);
+        const programs = dropPrograms(db, member);
+        const sessions = db.all('DELETE FROM staff_sessions WHERE member = ? RETURNING 1', member).length;
+        appendAdminLog(context, byMember(person, { requestId, action: 'staff.sign-out-everywhere' }), {
+          target: targetOf(person),
+          before: { sessions, programs, tokens },
+          after: null,
+          outcome: 'done',
+        });
+        return null;
+      }),
+  };
+};
+
+/** Ends the programs of a member; each has its row of the log. */
+export function endProgramsOf(
+  context: UnitContext,
+  member: string,
+  ending: { readonly why: EndedBy; readonly requestId: string },
+): void {
+  for (const grant of loadGrantsOfPerson(context.db, { personId: member }))
+    endProgram(context, grant, ending);
+}
+
+function endProgram(
+  context: UnitContext,
+  grant: GrantRow,
+  { why, requestId }: { readonly why: EndedBy; readonly requestId: string },
+): void {
+  deleteGrant(context.db, grant.id);
+  const owner = loadMember(context.db, grant.personId);
+  if (!owner) throw new TypeError('a grant outlived the member who made it');
+  const by = ('by' in why && why.by !== undefined && loadMember(context.db, why.by)) || owner;
+  appendAdminLog(context, byMember(by, { requestId, action: 'staff-programs.end' }), {
+    target: targetOf({ id: grant.id, tenant: owner.tenant }),
+    before: fieldsOf(grant),
+    after: 'cause' in why ? { reason: why.cause } : null,
+    outcome: 'done',
+  });
+}
+
+function fieldsOf(grant: GrantRow) {
+  const { personId: member, name: program, host } = grant;
+  return { member, program, host, ...accessOf(grant) };
+}
+
+/** A member who may act now. */
+function actingMember(db: SqlDatabase, member: string): StaffRow | undefined {
+  const row = loadMember(db, member);
+  return row && memberActor(db, row, {}) ? row : undefined;
+}
+
+function isAdmin(db: SqlDatabase, member: string): boolean {
+  return loadMember(db, member)?.role === 'admin';
+}
