@@ -201,4 +201,23 @@ export const CONTROL_PLANE: readonly Mutant[] = [
       'an auditor is listed what they may call',
     ),
   },
+  {
+    id: 'cp-consent-without-its-ticket',
+    requirement: null,
+    claim: 'The consent to a program is taken with the ticket of another member.',
+    file: `${src}/oauth/program-server.ts`,
+    find: "return { subject: { issuer: CONTROL_PLANE, sub: id }, sid: session ?? '' };",
+    replace:
+      "return { subject: { issuer: CONTROL_PLANE, sub: id.slice(0, 0) }, sid: (session ?? '').slice(0, 0) };",
+    killer: inNode('packages/control-plane/test/staff/programs.test.ts', 'cannot be forged'),
+  },
+  {
+    id: 'cp-program-of-another-ended',
+    requirement: null,
+    claim: 'A member of the staff ends the programs of others.',
+    file: 'packages/directory/src/staff/programs.ts',
+    find: 'owner === member || isAdmin(db, member)',
+    replace: "owner !== ''",
+    killer: inNode('packages/control-plane/test/staff/programs.test.ts', 'a member ends their own'),
+  },
 ];
