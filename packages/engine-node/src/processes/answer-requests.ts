@@ -1,6 +1,6 @@
 /** The child's side of a process pool: answers one request after the other until its parent is gone. */
 import { Fault } from '../lib/fault.ts';
-import { READY, type Reply, type Request } from './process-pool.ts';
+import { READY, type Reply, type Request } from './messages.ts';
 
 /** The tasks of a process, by name. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;

@@ -5,22 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PlatformError } from '@freehold/contracts';
-import { Fault, type FaultReason } from '../lib/fault.ts';
+import { Fault } from '../lib/fault.ts';
 import { shuttingDown } from '../lib/shutting-down.ts';
-
-/** A request to a child and its answer; see `answer-requests.ts`. */
-export interface Request {
-  readonly task: string;
-  readonly input: unknown;
-}
-
-/** The first message of a process: it answers from now on. */
-export const READY = 'ready';
-
-export type Reply =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly fault: FaultReason; readonly message: string }
-  | { readonly ok: false; readonly error: string; readonly code?: string; readonly errcode?: number };
+import { READY, type Reply, type Request } from './messages.ts';
 
 export interface ProcessPoolOptions {
   /** A module that calls `answerRequests`. */
