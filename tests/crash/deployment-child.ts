@@ -58,6 +58,8 @@ const deployed = await openDeployed({
     keyring,
     vault: makeUnitVault((tenant) => engine.unit(vaultUnit, tenant, { create: true })),
     blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId: scopeId as never, now: world.now }),
+    archive: null,
+    followCopies: () => undefined,
   },
   mailer: { send: async () => undefined },
   platformSecrets: ['the platform secret of the crash suite, long enough'],

@@ -2,8 +2,17 @@
  * A vertical that the platform does not contain, from its builder's folder: deployed with a push token, served, moved to a
  * version with a migration, killed with everything, measured, kept where a step back is not possible, and used in a browser.
  */
-import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +33,7 @@ let client: ReturnType<typeof makeControlPlaneClient>;
 let token: string;
 let tenant: string;
 let scope: string;
+let archived: Record<string, string>;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'freehold-rental-'));
@@ -38,7 +48,8 @@ beforeAll(async () => {
     build: { outDir: join(folder, 'web/dist') },
   });
   place = await newPlace();
-  platform = await startPlatform(place);
+  archived = { FREEHOLD_ARCHIVE_DIRECTORY: join(folder, 'archive') };
+  platform = await startPlatform(place, archived);
   client = makeControlPlaneClient({
     baseUrl: place.url('api.localhost'),
     token: platform.serviceToken(),
@@ -151,7 +162,7 @@ test('a version with a migration moves the instance, with a snapshot from before
 // spec D-01
 test('a kill of the platform loses nothing of it', async () => {
   await platform.kill();
-  platform = await startPlatform(place);
+  platform = await startPlatform(place, archived);
   expect(await items()).toEqual(['Drill']);
 }, 60_000);
 
@@ -222,4 +233,53 @@ test('its page is used in a browser: a booking, a refusal, a return with damage'
   } finally {
     await browser.close();
   }
+}, 60_000);
+
+/** A command of the platform's program, on a data directory. */
+function operator(dataDirectory: string, ...args: string[]): Ran {
+  const env = { PATH: process.env.PATH ?? '', FREEHOLD_DATA: dataDirectory, ...archived };
+  const program = [join(root, 'apps/platform/src/main.ts'), ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, program, {
+    cwd: root,
+    encoding: 'utf8',
+    env,
+  });
+  return { code: status ?? 1, out: stdout, err: stderr };
+}
+
+// spec D-01
+test('when the disk is gone, the archive has its databases', async () => {
+  const copies = join(folder, 'archive', 'units', 'deployed-copies');
+  const archivedNames = () => readdirSync(copies, { recursive: true }).sort().join();
+  const ready = async () =>
+    (await ada.ask(`${place.url('api.localhost')}/readyz`)).json<{ archive: object }>();
+  const isCurrent = () =>
+    expect.poll(async () => (await ready()).archive, { timeout: 10_000 }).toMatchObject({ state: 'current' });
+  await isCurrent();
+  const before = archivedNames();
+  const made = await ada.ask(at('/api/items'), {
+    headers: { origin: place.url('shop.localhost') },
+    json: { name: 'Saw', dailyCents: 900, depositCents: 2_000 },
+  });
+  expect(made.status, made.text).toBe(201);
+  // A second until its copy is made, and another until that is sent.
+  await expect.poll(archivedNames, { timeout: 10_000 }).not.toBe(before);
+  await isCurrent();
+  await platform.kill();
+  const key = join(folder, 'seal-key');
+  copyFileSync(join(place.dataDirectory, 'seal-key'), key);
+  rmSync(place.dataDirectory, { recursive: true });
+
+  const { code, out } = operator(place.dataDirectory, 'restore', '--seal-key', key);
+  expect([code, out]).toEqual([
+    0,
+    expect.stringContaining('Laid out the databases of 1 deployed instances.'),
+  ]);
+  platform = await startPlatform(place, archived);
+  client = makeControlPlaneClient({
+    baseUrl: place.url('api.localhost'),
+    token: platform.serviceToken(),
+    fetch: throughCaller,
+  });
+  expect(await items()).toEqual(['Drill', 'Saw']);
 }, 60_000);

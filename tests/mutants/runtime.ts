@@ -7,6 +7,7 @@ const previews = 'packages/runtime-workerd/test/previews.test.ts';
 const signIn = 'packages/runtime-workerd/test/sign-in.test.ts';
 const processes = 'packages/runtime-workerd/test/process.test.ts';
 const supervisor = 'packages/runtime-workerd/test/supervisor.test.ts';
+const copies = 'packages/runtime-workerd/test/copies.test.ts';
 
 export const RUNTIME: readonly Mutant[] = [
   {
@@ -230,5 +231,41 @@ export const RUNTIME: readonly Mutant[] = [
     find: "version === 'ff' ||",
     replace: "version === 'fe' ||",
     killer: inNode('apps/platform/src/network/trace-context.test.ts', 'the forbidden version begins a trace'),
+  },
+  {
+    id: 'copies-of-no-one-moment',
+    requirement: null,
+    claim: 'A copy of a database that was written meanwhile has pages of several moments.',
+    file: `${src}/copies/read-changes.ts`,
+    find: "if ((!isHeld && !isSame) || (log && !(await isSameLog(wal as FileHandle, log)))) return 'disturbed';",
+    replace: "if (isSame === null) return 'disturbed';",
+    killer: inNode(copies, 'another process writes meanwhile is copied at one moment'),
+  },
+  {
+    id: 'copies-half-a-commit',
+    requirement: null,
+    claim: 'A commit counts of which not every byte was written.',
+    file: `${src}/copies/log.ts`,
+    find: 'if (stored[0] !== sums[0] || stored[1] !== sums[1]) return result();',
+    replace: 'if (stored[0] === undefined) return result();',
+    killer: inNode(copies, 'a commit of which not every byte has arrived'),
+  },
+  {
+    id: 'copies-too-old',
+    requirement: null,
+    claim: 'A copy of before a time without an archive takes the place of a database that is gone.',
+    file: `${src}/copies/lay-out.ts`,
+    find: 'if (state.isDisowned)',
+    replace: 'if (state.isDisowned === null)',
+    killer: inNode(copies, 'unless its copy was left behind'),
+  },
+  {
+    id: 'copies-outlive-their-scope',
+    requirement: null,
+    claim: 'The copy of a scope that was deleted stays, and comes back with the next restore.',
+    file: `${src}/runtime.ts`,
+    find: "if (answered.ok || reasonIn(said) === 'unknown_scope') await this.remove(vertical, scope);",
+    replace: "if (answered.ok && reasonIn(said) === 'unknown_scope') await this.remove(vertical, scope);",
+    killer: inNode(supervisor, 'of a scope that was deleted nothing is left'),
   },
 ];

@@ -152,7 +152,7 @@ async function wire(
     telemetry,
     directory: () => requireOpen(registry),
   });
-  cleanup.add(() => deployed.runtime.close());
+  cleanup.add(() => deployed.close());
   const gateway = makeGateway(verticals, deployed);
   const issuer = await openIssuer(settings, storage.secrets, cleanup);
   const directory = openDirectory({

@@ -1,5 +1,9 @@
 /** The runtime of deployed verticals: a workerd process for each. Start with `runtime.ts`. */
 
+export { copyUnit } from './copies/copy-unit.ts';
+export { type CopiesStatus, DatabaseCopies, type DatabaseCopiesOptions } from './copies/database-copies.ts';
+export { type LayOutOptions, layOut } from './copies/lay-out.ts';
+export { objectIdOf } from './copies/object-files.ts';
 export type { PreviewPlace, PreviewRef } from './previews/ports.ts';
 export { type Walls, wallsHere } from './process/command.ts';
 export { PROCESS_LIMITS, type ProcessFault, type ProcessLimits } from './process/vertical-process.ts';

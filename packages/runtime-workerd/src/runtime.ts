@@ -15,6 +15,8 @@ import {
   type VerticalManifest,
 } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
+import type { DatabaseCopies } from './copies/database-copies.ts';
+import { objectIdOf } from './copies/object-files.ts';
 import type { Moved, MoveOrder } from './host/orders.ts';
 import {
   COMPATIBILITY_DATE,
@@ -85,6 +87,10 @@ export interface RuntimeOptions {
   readonly now: () => number;
   readonly onIncident: IncidentSink;
   readonly limits?: Partial<ProcessLimits>;
+  /** Keeps copies of the instances' databases, for the archive. Default: there are none. */
+  readonly copies?: Pick<DatabaseCopies, 'look' | 'forget'>;
+  /** The ids of objects that lack a database which could not be laid out again: they are not served. Default: none. */
+  readonly missing?: ReadonlySet<string>;
   /** Opens the place of a preview in its folder. Default: there are no previews. */
   readonly openPreviewPlace?: (folder: string) => PreviewPlace;
   /** Receives the end of a process that hung or died. It does not throw. */
@@ -324,8 +330,13 @@ export class WorkerdRuntime {
     const answered = await this.#orders.during({ tenant, scope, path, body }, () =>
       this.#send(vertical, shown, { tenant, scope, ...anonymous }),
     );
-    if (path === 'delete-scope') this.#signIns.forget(scope);
-    return answered;
+    if (path !== 'delete-scope') return answered;
+    this.#signIns.forget(scope);
+    // Read first: the end of the instance would cut its answer off.
+    const said = await answered.text();
+    // An answer about another tenant's scope has no reason.
+    if (answered.ok || reasonIn(said) === 'unknown_scope') await this.remove(vertical, scope);
+    return new Response(said, answered);
   }
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */
@@ -368,6 +379,12 @@ export class WorkerdRuntime {
   /** Removes what the runtime itself keeps about a scope, its database included. */
   async remove(vertical: string, scope: string): Promise<void> {
     await this.#order(vertical, 'POST', `/remove?scope=${encodeURIComponent(scope)}`);
+    await this.#options.copies?.forget(scope);
+  }
+
+  /** Whether the process of a vertical runs or starts. */
+  isUp(vertical: string): boolean {
+    return this.#processes.get(vertical)?.isUp ?? false;
   }
 
   /** The processes that run, by slug. */
@@ -412,7 +429,17 @@ export class WorkerdRuntime {
 
   async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
     const { bundle } = this.#requireServing(vertical);
+    this.#requireDatabase(call.scope);
     return sendCall(this.#process(vertical), request, { ...call, serving: bundle });
+  }
+
+  /** An instance whose database is missing would begin anew, and hide that it is. */
+  #requireDatabase(scope: string): void {
+    const { missing } = this.#options;
+    if (!missing || missing.size === 0 || !missing.has(objectIdOf(scope))) return;
+    throw new PlatformError('unavailable', 'The database of this cannot be read. The operator was told.', {
+      reason: 'unit_unreadable',
+    });
   }
 
   #requireServing(vertical: string): ScriptRow {
@@ -454,6 +481,7 @@ export class WorkerdRuntime {
   }
 
   #process(vertical: string): VerticalProcess {
+    this.#options.copies?.look(vertical);
     const known = this.#processes.get(vertical);
     if (known) return known;
     const { ports } = this.#options;
@@ -549,6 +577,14 @@ function requireSame({ manifest, migrations, egress }: Upload, declared: Declare
       errors: different.map(([path]) => ({ path, message: 'differs from the bundle' })),
     },
   );
+}
+
+function reasonIn(problem: string): unknown {
+  try {
+    return (JSON.parse(problem) as { readonly reason?: unknown } | null)?.reason;
+  } catch {
+    return undefined;
+  }
 }
 
 function noPreviews(): never {

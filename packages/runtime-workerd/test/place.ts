@@ -78,6 +78,8 @@ export function openPlace({
   const faults: ProcessFault[] = [];
   const incidents: unknown[] = [];
   const lines: HostedLine[] = [];
+  /** The scopes whose copies were removed. */
+  const forgotten: string[] = [];
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
   const onIncident = (error: unknown): void => void incidents.push(error);
   const engine = openMemoryEngine({ now: Date.now, random, onIncident });
@@ -96,6 +98,7 @@ export function openPlace({
       limits,
       openPreviewPlace: (of) => openPreviewPlace(of, onIncident),
       onFault: (fault) => void faults.push(fault),
+      copies: { look: () => undefined, forget: async (scope) => void forgotten.push(scope) },
       ports: {
         verticalOf: async ({ tenant, scope }) => {
           const found = instances.get(scope);
@@ -131,6 +134,7 @@ export function openPlace({
     faults,
     incidents,
     lines,
+    forgotten,
     runtime: open(),
     engine,
     directory: (tenant: string) => engine.unit(identity, tenant),

@@ -1,6 +1,7 @@
 /** The supervisor of a scope: its alarm, and moves that meet a start or a crash. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listObjects, objectIdOf } from '../src/copies/object-files.ts';
 import { earliestAlarm } from '../src/process/alarms.ts';
 import { notes } from './bundles/plain.ts';
 import { ACME, BOLT, openPlace, type Place, SECOND } from './place.ts';
@@ -146,4 +147,21 @@ test('a change starts no process that rests, and its next start reads the secret
   expect(await (await place.visit('/secret', ACME)).text()).toBe('third');
   // A setting of the platform wins.
   expect(await (await place.visit('/provider', ACME)).text()).toBe('directory');
+});
+
+test('of a scope that was deleted nothing is left, its copy included', async () => {
+  await place.provision(SECOND);
+  const files = () =>
+    listObjects(join(place.folder, 'notes')).find(({ object }) => object === objectIdOf(SECOND.scope));
+  expect(files()?.databases).toHaveLength(2);
+  expect((await place.manage('delete-scope', SECOND)).status).toBe(200);
+  expect(files()?.databases).toEqual([`${objectIdOf(SECOND.scope)}.sqlite`]);
+  expect([await place.runtime.running('notes', SECOND.scope), place.forgotten]).toEqual([
+    null,
+    [SECOND.scope],
+  ]);
+  // It may be asked for again, after a crash in between.
+  const again = await place.manage('delete-scope', SECOND);
+  expect([again.status, await again.json()]).toMatchObject([404, { reason: 'unknown_scope' }]);
+  expect(place.forgotten).toHaveLength(2);
 });

@@ -6,6 +6,8 @@ import type { BoundVertical, RegistryIntake, VerticalSecrets } from '@freehold/d
 import { unitsIn } from '@freehold/engine-node';
 import {
   bundleUnit,
+  copyUnit,
+  DatabaseCopies,
   type EgressPolicy,
   type HostedLine,
   type PreviewRef,
@@ -18,6 +20,7 @@ import type { IncidentSink } from '@freehold/store';
 import { OperatorNotice } from '../feeds/feeds.ts';
 import type { Fetch } from '../network/guarded-fetch.ts';
 import type { Application } from '../network/router.ts';
+import { markOlder } from '../storage/older-scope.ts';
 import type { Storage } from '../storage/storage.ts';
 import { makeDeployedLines } from './deployed-lines.ts';
 import type { Mail } from './mail.ts';
@@ -26,7 +29,7 @@ import { openPreviewPlace } from './preview-place.ts';
 
 export interface DeployedOptions {
   readonly dataDirectory: string;
-  readonly storage: Pick<Storage, 'engine' | 'vault' | 'keyring' | 'blobs'>;
+  readonly storage: Pick<Storage, 'engine' | 'vault' | 'keyring' | 'blobs' | 'archive' | 'followCopies'>;
   readonly mailer: Mail['mailer'];
   /** The platform's own secrets: each vertical's is derived from them. */
   readonly platformSecrets: readonly string[];
@@ -58,6 +61,8 @@ export interface DeployedVerticals {
   preview(ref: PreviewRef): Application;
   /** Removes what a crash left of previews that are none of these. */
   sweepPreviews(ids: readonly string[]): Promise<void>;
+  /** Ends every process in order, and copies what they wrote last for the archive. */
+  close(): Promise<void>;
 }
 
 /** Opens the runtime. No process runs before one of its verticals is asked for. */
@@ -65,8 +70,17 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
   const { dataDirectory, storage, now, onIncident } = options;
   const { engine, vault, blobs, keyring } = storage;
   const models = makeModelProviders(options.models);
+  const folder = join(dataDirectory, 'runtime');
+  const units = unitsIn(dataDirectory);
+  const copies = new DatabaseCopies({ folder, engine, changeOlder: markOlder, now, onIncident });
+  const objects = units.flatMap(({ kind, key }) => (kind === copyUnit.kind ? key : []));
+  const missing = await copies.layOut(objects);
+  const isArchived = storage.archive !== null;
+  if (!isArchived) await copies.disown(objects);
   const runtime = new WorkerdRuntime({
-    folder: join(dataDirectory, 'runtime'),
+    folder,
+    missing,
+    ...(isArchived ? { copies } : {}),
     engine,
     now,
     onIncident,
@@ -102,8 +116,12 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     },
   });
   const onLines = makeDeployedLines({ runtime, onLines: options.onLines, onIncident });
-  const slugs = unitsIn(dataDirectory).filter(({ kind }) => kind === bundleUnit.kind);
+  const slugs = units.filter(({ kind }) => kind === bundleUnit.kind);
   await runtime.open(slugs.map(({ key }) => key));
+  if (isArchived) {
+    storage.followCopies(() => copies.status);
+    copies.begin((slug) => runtime.isUp(slug));
+  }
   return {
     runtime,
     warnings: slugs.length === 0 ? [] : missingWalls(wallsHere()),
@@ -111,6 +129,11 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     // The runtime shows the vertical its secret: it is of no use to the caller.
     bound: (slug) =>
       runtime.serving(slug) && { platformSecret: '', fetch: (request) => runtime.manage(slug, request) },
+    close: async () => {
+      await runtime.close();
+      await copies.close();
+      if (isArchived) await copies.flush();
+    },
     sweepPreviews: (ids) =>
       runtime.previews.sweep(
         new Set(ids),

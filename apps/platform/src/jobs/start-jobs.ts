@@ -21,7 +21,10 @@ const RESUME_AFTER_MS = 2_000;
 
 export interface PlatformJobsOptions {
   readonly hostAdmin: DirectoryHostAdmin;
-  readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'keyring' | 'blobs' | 'blobArchive'>;
+  readonly storage: Pick<
+    Storage,
+    'engine' | 'vaultUnit' | 'keyring' | 'blobs' | 'blobArchive' | 'archiveStatus'
+  >;
   /** By slug. */
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly fleet: Fleet;
@@ -97,7 +100,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     repeats: makeRepeats(now),
     jobs: makeJobs({
       hostAdmin,
-      archive: storage.engine,
+      archive: storage,
       blobArchive: storage.blobArchive,
       outcomes,
       usage,

@@ -23,7 +23,7 @@ export function openAlerts({ settings, core, degraded, client }: AlertsOfStart):
   if (channels.length === 0) return null;
   const state = loadAlertState(dataDirectory);
   const conditions = new Conditions({
-    archive: storage.engine,
+    archive: storage,
     blobArchive: storage.blobArchive,
     degraded,
     verify: () => client.adminLog.verify(),

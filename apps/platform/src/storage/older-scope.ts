@@ -3,19 +3,20 @@
  * vault before it answers, as after a restore from a copy.
  */
 import { randomUUID } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
 import type { ChangeOlder } from '@freehold/engine-node';
 import { markForPendingErasures } from '@freehold/kernel';
 import type { SqlValue } from '@freehold/store';
 
-export const changeOlderScope: ChangeOlder = (kind) =>
-  kind.startsWith('scope-')
-    ? (database) => {
-        const hasMark = database
-          .prepare("SELECT 1 FROM pragma_table_info('_spine_scope') WHERE name = 'latecomers'")
-          .get();
-        // Earlier versions had no marks.
-        if (!hasMark) return;
-        const run = (sql: string, ...values: SqlValue[]) => void database.prepare(sql).run(...values);
-        markForPendingErasures({ run }, randomUUID());
-      }
-    : null;
+export const changeOlderScope: ChangeOlder = (kind) => (kind.startsWith('scope-') ? markOlder : null);
+
+/** Does nothing to a database that is no scope's. */
+export function markOlder(database: DatabaseSync): void {
+  const hasMark = database
+    .prepare("SELECT 1 FROM pragma_table_info('_spine_scope') WHERE name = 'latecomers'")
+    .get();
+  // Earlier versions had no marks.
+  if (!hasMark) return;
+  const run = (sql: string, ...values: SqlValue[]) => void database.prepare(sql).run(...values);
+  markForPendingErasures({ run }, randomUUID());
+}

@@ -3,9 +3,13 @@ import { PlatformError } from '@freehold/contracts';
 import { recoverUnit, UnreadableFile } from '@freehold/engine-node';
 import { nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
+import { putAsideDeployed } from './deployed-copies.ts';
 import { changeOlderScope } from './older-scope.ts';
 
 export const RECOVER_USAGE = 'npm start -- recover KIND/KEY';
+
+/** Stands for the databases of a deployed instance, which are named by its scope. */
+const DEPLOYED = 'deployed';
 
 /** Units whose key is their tenant. */
 const OF_A_TENANT = new Set(['identity', 'vault', 'erasures']);
@@ -48,6 +52,13 @@ export async function recover(
     throw new SettingsError(
       `Name one database, as the log does: ${RECOVER_USAGE}, such as npm start -- recover identity/tnt_….`,
     );
+  if (kind === DEPLOYED) {
+    const aside = putAsideDeployed(dataDirectory, key, Date.now());
+    return [
+      `The next start makes the databases of ${key} again from their copy: what was stored in the seconds before the copy is lost.`,
+      ...aside.map((path) => `Put aside: ${path}. Delete it when everything is in order.`),
+    ];
+  }
   const { from, missing, aside } = await recoverUnit({
     dataDirectory,
     kind,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { BlobStore } from '@freehold/store';
+import { deployedPlace } from './deployed-copies.ts';
 
 /** Something that records name and that is not there. */
 export interface MissingItem {
@@ -22,6 +23,8 @@ export async function findMissing(
 ): Promise<readonly MissingItem[]> {
   const kinds = readdirSync(dataDirectory).filter((name) => name.startsWith(SCOPE_KIND));
   const missing = missingScopes(dataDirectory, kinds);
+  for (const scope of deployedScopes(dataDirectory))
+    missing.push(...(await missingOfDeployed(dataDirectory, scope, storeOf)));
   for (const kind of kinds)
     for (const name of readdirSync(join(dataDirectory, kind))) {
       const scope = /^([a-zA-Z0-9_-]+)\.sqlite$/.exec(name)?.[1];
@@ -33,11 +36,7 @@ export async function findMissing(
 
 /** Scopes of applications that run here. Those of applications elsewhere have their databases there. */
 function missingScopes(dataDirectory: string, kinds: readonly string[]): MissingItem[] {
-  const known = rowsOf<{ id: string; vertical: string }>(
-    join(dataDirectory, 'directory', 'main.sqlite'),
-    'scopes',
-    "SELECT id, vertical FROM scopes WHERE status NOT IN ('reaped', 'provisioning') ORDER BY id",
-  );
+  const known = knownScopes(dataDirectory);
   const builtIn = rowsOf<{ slug: string }>(
     join(dataDirectory, 'directory', 'main.sqlite'),
     'verticals',
@@ -51,6 +50,49 @@ function missingScopes(dataDirectory: string, kinds: readonly string[]): Missing
       ? [{ what: `scope ${id}: its database`, path }]
       : [];
   });
+}
+
+interface KnownScope {
+  readonly id: string;
+  readonly vertical: string;
+}
+
+function knownScopes(dataDirectory: string): readonly KnownScope[] {
+  return rowsOf<KnownScope>(
+    join(dataDirectory, 'directory', 'main.sqlite'),
+    'scopes',
+    "SELECT id, vertical FROM scopes WHERE status NOT IN ('reaped', 'provisioning') ORDER BY id",
+  );
+}
+
+/** The scopes of verticals that were deployed here, with the files of their databases. */
+function deployedScopes(dataDirectory: string): readonly {
+  readonly id: string;
+  readonly directory: string;
+  readonly object: string;
+  readonly files: string[];
+}[] {
+  return knownScopes(dataDirectory).flatMap(({ id, vertical }) => {
+    const place = deployedPlace(dataDirectory, { id, vertical });
+    if (!place) return [];
+    const directory = join(dataDirectory, place.directory);
+    const names = existsSync(directory) ? readdirSync(directory) : [];
+    const files = names.filter((name) => name.startsWith(place.object) && name.endsWith('.sqlite'));
+    return [{ id, ...place, files }];
+  });
+}
+
+async function missingOfDeployed(
+  dataDirectory: string,
+  { id, directory, object, files }: ReturnType<typeof deployedScopes>[number],
+  storeOf: (scopeId: string) => Pick<BlobStore, 'list'>,
+): Promise<MissingItem[]> {
+  if (files.length === 0)
+    return [{ what: `scope ${id}: its database`, path: join(directory, `${object}.*`) }];
+  const found: MissingItem[] = [];
+  for (const name of files)
+    found.push(...(await missingAttachments(join(dataDirectory, directory, name), id, storeOf(id))));
+  return found;
 }
 
 async function missingAttachments(

@@ -11,6 +11,7 @@ import type { BlobStore } from '@freehold/store';
 import { type ArchiveSettings, nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import { type Settings, SettingsError } from '../settings/settings.ts';
 import { restoreBlobs } from './blob-archive.ts';
+import { layOutRestored } from './deployed-copies.ts';
 import { changeOlderScope } from './older-scope.ts';
 import { findMissing, type MissingItem } from './restore-check.ts';
 import { readKeys, sealKeyFile } from './seal-keys.ts';
@@ -59,6 +60,7 @@ export async function restore(
     makeNodeBlobStore({ dataDirectory: into, scopeId, now: Date.now });
   let blobs = { restored: 0, damaged: 0 };
   let missing: readonly MissingItem[] = [];
+  let deployed: Awaited<ReturnType<typeof layOutRestored>> = { laidOut: 0, failed: [] };
   const { units, skipped } = await restoreDataDirectory({
     archive,
     into,
@@ -73,6 +75,7 @@ export async function restore(
       if (keys !== null) writePrivately(sealKeyFile(into), `${keys.join('\n')}\n`);
     },
     check: async () => {
+      deployed = await layOutRestored(into);
       missing = await findMissing(into, storeOf);
       const lines = missing.map(({ what, path }) => `${what}\t${path}\n`);
       if (lines.length > 0) writePrivately(join(into, MISSING), lines.join(''));
@@ -85,6 +88,10 @@ export async function restore(
       ...(blobs.damaged > 0
         ? [`Left out ${blobs.damaged} attachments that are damaged in the archive.`]
         : []),
+      ...(deployed.laidOut > 0 ? [`Laid out the databases of ${deployed.laidOut} deployed instances.`] : []),
+      ...deployed.failed.map(
+        ({ key, why }) => `Not laid out: the databases of the deployed instance ${key}: ${why}`,
+      ),
       ...skipped.map(({ kind, key, why }) => `Left out ${kind}/${key}: ${why}`),
       ...linesOfMissing(missing, into),
       ...(hasKey
@@ -93,7 +100,7 @@ export async function restore(
             `Before the start, put the sealing key into ${sealKeyFile(into)}, or set SEAL_KEY: it is in no archive.`,
           ]),
     ],
-    isComplete: missing.length === 0 && skipped.length === 0,
+    isComplete: missing.length === 0 && skipped.length === 0 && deployed.failed.length === 0,
   };
 }
 

@@ -20,6 +20,7 @@ import {
   type Vault,
   type VaultUnit,
 } from '@freehold/kernel';
+import type { CopiesStatus } from '@freehold/runtime-workerd';
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import { nameOfArchive, openArchive } from '../settings/archive-settings.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -47,6 +48,10 @@ export interface Storage {
   readonly archive: Archive | null;
   /** Null without an archive. */
   readonly blobArchive: BlobArchive | null;
+  /** The state of the archive, with what is on its way from deployed instances. */
+  readonly archiveStatus: () => ArchiveStatus;
+  /** Counts what is on its way from deployed instances to the platform's own units. */
+  readonly followCopies: (status: () => CopiesStatus) => void;
   /** The division of the limit of open files. */
   readonly files: FileBudget;
   /** Registers what is done when a derived unit of this kind was damaged and is made anew. */
@@ -63,6 +68,7 @@ export async function openStorage(
   const archive = settings.archive && openArchive(settings.archive);
   const files = fileBudgetOf(openFilesLimit());
   const onRenewal = new Map<string, () => void>();
+  let copies: () => CopiesStatus = () => ({ waiting: 0, lagMs: 0 });
   const engine = openNodeEngine({
     dataDirectory,
     historyMs,
@@ -112,6 +118,10 @@ export async function openStorage(
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,
       files,
+      archiveStatus: () => withCopies(engine.archiveStatus(), copies()),
+      followCopies: (status) => {
+        copies = status;
+      },
       onRenewed: (kind, task) => void onRenewal.set(kind, task),
       close: async () => {
         // An attachment that does not arrive in time is sent after the next start.
@@ -123,6 +133,17 @@ export async function openStorage(
     await engine.close();
     throw error;
   }
+}
+
+/** A change of a deployed instance waits for its copy first, and then for the archive. */
+export function withCopies(status: ArchiveStatus, { waiting, lagMs }: CopiesStatus): ArchiveStatus {
+  if (status.state === 'off' || waiting === 0) return status;
+  return {
+    ...status,
+    state: status.state === 'current' ? 'shipping' : status.state,
+    units: status.units + waiting,
+    lagMs: Math.max(status.lagMs, lagMs),
+  };
 }
 
 /** The changes that the archive has yet to receive. */
@@ -138,13 +159,13 @@ export interface ArchiveLag {
 
 /** For the monitoring of the platform. Empty without an archive. */
 export function lagOfArchive({
-  engine,
+  archiveStatus,
   blobArchive,
 }: {
-  readonly engine: Pick<NodeEngine, 'archiveStatus'>;
+  readonly archiveStatus: () => ArchiveStatus;
   readonly blobArchive: Pick<BlobArchive, 'status'> | null;
 }): { readonly archive?: ArchiveLag } {
-  const { state, units, lagMs } = engine.archiveStatus();
+  const { state, units, lagMs } = archiveStatus();
   if (state === 'off') return {};
   const { waiting = 0, lagMs: blobsLagMs = 0 } = blobArchive?.status() ?? {};
   const isCurrent = state === 'current' && waiting > 0;

@@ -1,0 +1,71 @@
+/**
+ * The files of an instance below the folder of its process, as workerd names them: the supervisor's own database, one for
+ * each of its facets, and the list of the facets' names.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The unique key of the objects (`config.ts`). workerd derives their ids and their folder from it. */
+const UNIQUE_KEY = 'scopes';
+const ID_BYTES = 16;
+const FILE = /^([0-9a-f]{64})(?:\.(\d+))?\.(sqlite|facets)$/;
+
+/** The files of one object. */
+export interface ObjectFiles {
+  /** Its id. */
+  readonly object: string;
+  readonly directory: string;
+  /** Its databases, in the order in which they are copied: facets before the supervisor. */
+  readonly databases: readonly string[];
+  /** The list of its facets; null for none. */
+  readonly facets: string | null;
+}
+
+/** The id of a scope's object: that of `getByName`. */
+export function objectIdOf(scope: string): string {
+  const key = createHash('sha256').update(UNIQUE_KEY).digest();
+  const sign = (value: string | Uint8Array): Buffer =>
+    createHmac('sha256', key).update(value).digest().subarray(0, ID_BYTES);
+  const name = sign(scope);
+  return Buffer.concat([name, sign(name)]).toString('hex');
+}
+
+/** @param folder that of the process. */
+export function objectsIn(folder: string): string {
+  return join(folder, 'objects', UNIQUE_KEY);
+}
+
+/** The objects that have files in a process's folder. */
+export function listObjects(folder: string): readonly ObjectFiles[] {
+  const directory = objectsIn(folder);
+  const found = new Map<string, { databases: [facet: number, name: string][]; facets: string | null }>();
+  for (const name of namesIn(directory)) {
+    const [, object, facet, type] = FILE.exec(name) ?? [];
+    if (object === undefined) continue;
+    const files = found.get(object) ?? { databases: [], facets: null };
+    found.set(object, files);
+    if (type === 'sqlite') files.databases.push([Number(facet ?? 0), name]);
+    else files.facets = name;
+  }
+  return [...found].map(([object, { databases, facets }]) => ({
+    object,
+    directory,
+    databases: databases.sort(([one], [other]) => other - one).map(([, name]) => name),
+    facets,
+  }));
+}
+
+/** Whether a name is one that {@link listObjects} gives to a file of this object. */
+export function isFileOf(object: string, name: string): boolean {
+  return FILE.exec(name)?.[1] === object;
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
