@@ -96,4 +96,25 @@ export const CLI: readonly Mutant[] = [
     replace: "if (one('iss') === '')",
     killer: inNode(`${test}/login.test.ts`, 'another issuer'),
   },
+  {
+    id: 'cli-renewed-by-two-at-once',
+    requirement: null,
+    claim: 'Two commands at once use one refresh token, which ends the sign-in of both.',
+    file: 'packages/cli/src/settings/renewal.ts',
+    find: 'while (!take(file)) await',
+    replace: 'if (!take(file)) await',
+    killer: inNode(
+      'packages/cli/test/login.test.ts',
+      'is renewed once by commands that run at the same time',
+    ),
+  },
+  {
+    id: 'cli-logout-ends-one-token',
+    requirement: null,
+    claim: 'Signing out revokes the token of an hour, and the sign-in can be renewed.',
+    file: 'packages/cli/src/login/session-commands.ts',
+    find: 'const form = refresh ? { token: refresh.token, client_id: refresh.client } : { token };',
+    replace: 'const form = refresh ? { token, client_id: refresh.client } : { token };',
+    killer: inNode('packages/cli/test/login.test.ts', 'revokes the token, forgets it'),
+  },
 ];

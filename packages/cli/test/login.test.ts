@@ -28,8 +28,17 @@ async function open() {
   const browser =
     (decision: 'allow' | 'deny', alter: (back: URL) => void = () => {}, who = 'ada') =>
     async (address: string) => {
-      const form = Object.fromEntries(new URL(address).searchParams);
-      const answer = await fixture.post('/oauth/authorize', { ...form, decision }, ownPage(who));
+      const page = await fixture.ask(address, { headers: { cookie: `who=${who}` } });
+      const text = await page.text();
+      const ticket = /name="ticket" value="([^"]+)"/.exec(text)?.[1] ?? '';
+      const access = /name="access" value="(\w+)" checked/.exec(text)?.[1] ?? '';
+      const form = { ticket, access, answer: decision === 'allow' ? 'yes' : 'no' };
+      const permission = /name="permission" value="(\w+)" checked/.exec(text)?.[1];
+      const answer = await fixture.post(
+        '/oauth/consent',
+        { ...form, ...(permission ? { permission } : {}) },
+        ownPage(who),
+      );
       const back = new URL(answer.headers.get('location') ?? '');
       alter(back);
       await fetchFromHere(new Request(back));
@@ -47,9 +56,10 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
     const ended = await run(login, { openBrowser: browser('allow') });
     expect(ended.status, ended.stderr).toBe(0);
     expect(ended.stdout).toBe(`Signed in at ${ORIGIN} as ada (staff, operator), as the profile default.\n`);
-    const { token } = config().profiles.default;
-    expect(token).toMatch(/^fh_staff_/);
-    expect(ended.stdout + ended.stderr).not.toContain(token);
+    const { token, refresh } = config().profiles.default;
+    expect(token).toMatch(/^fh_access_/);
+    expect(refresh.token).toMatch(/^fh_refresh_/);
+    for (const secret of [token, refresh.token]) expect(ended.stdout + ended.stderr).not.toContain(secret);
     expect(statSync(join(configDirectory, 'config.json')).mode & 0o777).toBe(0o600);
     expect(statSync(configDirectory).mode & 0o777).toBe(0o700);
     const asked = await run(['whoami', '--json']);
@@ -64,7 +74,35 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
       ['profile', 'list'],
       ['profile', 'show', '--json'],
     ])
-      expect((await run(line)).stdout).not.toContain(token);
+      for (const secret of [token, refresh.token]) expect((await run(line)).stdout).not.toContain(secret);
+  });
+
+  test('is for as much as was asked, and the member let in', async () => {
+    const { run, browser } = await open();
+    await run([...login, '--access', 'read'], { openBrowser: browser('allow') });
+    expect((await run(['tenants', 'list'])).status).toBe(0);
+    const made = await run(['tenants', 'create', '--slug', 'acme', '--name', 'Acme']);
+    expect(made.status).toBe(3);
+    expect(made.stderr).toContain('The Freehold command line may not do this');
+  });
+
+  test('is a staff token where the control plane registers no program', async () => {
+    const { fixture, run, config } = await open();
+    const fetch = async (request: Request) => {
+      const answer = await fixture.send(request);
+      if (!request.url.endsWith('/.well-known/oauth-authorization-server')) return answer;
+      const { registration_endpoint: _, ...metadata } = (await answer.json()) as Record<string, unknown>;
+      return Response.json(metadata);
+    };
+    const openBrowser = async (address: string) => {
+      const form = Object.fromEntries(new URL(address).searchParams);
+      const answer = await fixture.post('/oauth/authorize', { ...form, decision: 'allow' }, ownPage('ada'));
+      await fetchFromHere(new Request(answer.headers.get('location') ?? ''));
+      return true;
+    };
+    expect((await run(login, { openBrowser, fetch })).status).toBe(0);
+    expect(config().profiles.default.token).toMatch(/^fh_staff_/);
+    expect(config().profiles.default).not.toHaveProperty('refresh');
   });
 
   test('names the tenant of a builder', async () => {
@@ -88,7 +126,8 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
     };
     await run(login, { openBrowser });
     expect(Object.fromEntries(asked.searchParams)).toMatchObject({
-      client_id: 'freehold-cli',
+      client_id: expect.stringMatching(/^fh_client_/),
+      scope: 'all',
       code_challenge_method: 'S256',
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
       state: expect.stringMatching(/^[\w-]{22}$/),
@@ -209,6 +248,8 @@ describe('freehold logout (RFC 7009)', () => {
     const again = await fixture.ask('/auth/me', { headers: { authorization: `Bearer ${token}` } });
     expect(again.status).toBe(401);
     expect((await run(['whoami'])).status).toBe(3);
+    const ends = (await fixture.adminLog()).filter(({ action }) => action === 'staff-programs.end');
+    expect(ends).toHaveLength(1);
   });
 
   test('forgets nothing when the control plane is out of reach', async () => {
@@ -216,6 +257,50 @@ describe('freehold logout (RFC 7009)', () => {
     await run(login, { openBrowser: browser('allow') });
     const fetch = () => Promise.reject(new TypeError('fetch failed'));
     expect((await run(['logout'], { fetch })).status).toBe(6);
-    expect(config().profiles.default.token).toMatch(/^fh_staff_/);
+    expect(config().profiles.default.token).toMatch(/^fh_access_/);
+  });
+});
+
+describe('a sign-in that is used for longer than its token lives (RFC 6749, section 6)', () => {
+  const HOUR_MS = 3_600_000;
+
+  test('is renewed before the call, and stored for its owner alone', async () => {
+    const { fixture, run, browser, config, configDirectory } = await open();
+    await run(login, { openBrowser: browser('allow') });
+    const before = config().profiles.default;
+    fixture.clock.ms += HOUR_MS;
+    expect((await run(['tenants', 'list'])).status).toBe(0);
+    const after = config().profiles.default;
+    expect(after.token).not.toBe(before.token);
+    expect(after.refresh.token).not.toBe(before.refresh.token);
+    expect(after.member).toBe('ada');
+    expect(statSync(join(configDirectory, 'config.json')).mode & 0o777).toBe(0o600);
+    fixture.clock.ms += HOUR_MS;
+    expect((await run(['whoami'])).status).toBe(0);
+  });
+
+  test('is renewed once by commands that run at the same time', async () => {
+    const { fixture, run, browser } = await open();
+    await run(login, { openBrowser: browser('allow') });
+    fixture.clock.ms += HOUR_MS;
+    let renewals = 0;
+    const fetch = async (request: Request) => {
+      if (request.url.endsWith('/oauth/token')) renewals += 1;
+      return fixture.send(request);
+    };
+    const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms / 10));
+    const ended = await Promise.all([1, 2, 3].map(() => run(['tenants', 'list'], { fetch, sleep })));
+    expect(ended.map(({ status }) => status)).toEqual([0, 0, 0]);
+    expect(renewals).toBe(1);
+  });
+
+  test('that was ended in the browser says so', async () => {
+    const { fixture, run, browser } = await open();
+    await run(login, { openBrowser: browser('allow') });
+    await fixture.post('/oauth/programs', { everywhere: 'yes' }, ownPage('ada'));
+    fixture.clock.ms += HOUR_MS;
+    const ended = await run(['tenants', 'list']);
+    expect(ended.status).toBe(3);
+    expect(ended.stderr).toContain('has ended: sign in again with freehold login');
   });
 });

@@ -8,7 +8,7 @@ import {
   postForm,
   processGrant,
   type ServerMetadata,
-} from './authorization-server.ts';
+} from '../oauth/authorization-server.ts';
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** RFC 8628, sections 3.2 and 3.5. */

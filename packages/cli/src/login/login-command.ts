@@ -1,10 +1,8 @@
 /** `freehold login` gets a token for this machine, through a browser (RFC 8252) or a code (RFC 8628). */
-import { PlatformError, toTimestamp } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
-import { loadConfig, PROFILE_DEFAULT, profileName, profileNamed, saveConfig } from '../settings/profiles.ts';
-import { baseUrl, makeReach } from '../settings/target.ts';
 import {
   CLIENT_ID,
   discover,
@@ -13,8 +11,12 @@ import {
   OAuthRefusal,
   postForm,
   processGrant,
+  registerClient,
   type ServerMetadata,
-} from './authorization-server.ts';
+} from '../oauth/authorization-server.ts';
+import { loadConfig, PROFILE_DEFAULT, profileName, profileNamed, saveConfig } from '../settings/profiles.ts';
+import { storedGrant } from '../settings/renewal.ts';
+import { baseUrl, makeReach } from '../settings/target.ts';
 import { grantByDevice } from './device.ts';
 import { openLoopback } from './loopback.ts';
 import { whoIs, whoText } from './session-commands.ts';
@@ -26,9 +28,10 @@ export const loginCommand = command({
   path: ['login'],
   summary: 'Sign in at a control plane',
   description: [
-    'Opens the browser, where you sign in and allow this program to act for you, and remembers the token in a profile. With',
-    '--device the browser can be on another machine: it shows a code to type there. The token works for 30 days, is kept in',
-    'a file that only you may read, and is never shown.',
+    'Opens the browser, where you sign in and choose what this program may do for you, and remembers the sign-in in a',
+    'profile. It is renewed while you use it, and asks again after 60 days without use, or 180 days in any case. With',
+    '--device the browser can be on another machine: it shows a code to type there, and the token works for 30 days.',
+    'Tokens are kept in a file that only you may read, and are never shown.',
     'In a script, which cannot answer a browser, set FREEHOLD_URL and FREEHOLD_TOKEN instead.',
   ].join('\n'),
   examples: [
@@ -37,7 +40,8 @@ export const loginCommand = command({
       line: 'freehold login --url https://api.apps.example.org --device',
       does: 'with a browser somewhere else',
     },
-    { line: 'freehold login --profile staging', does: 'again, when the token has ended' },
+    { line: 'freehold login --profile staging', does: 'again, when the sign-in has ended' },
+    { line: 'freehold login --access read', does: 'for commands that change nothing' },
   ],
   arguments: [],
   options: {
@@ -46,6 +50,11 @@ export const loginCommand = command({
       placeholder: 'address',
     },
     device: { kind: 'flag', summary: 'Show a code to type in a browser somewhere else' },
+    access: {
+      summary:
+        'What to ask for: all (the default), read, operate, administer or deploy; you decide in the browser',
+      placeholder: 'word',
+    },
     profile: {
       summary: 'The name to remember it by; the default is the one in use, or default',
       placeholder: 'name',
@@ -54,9 +63,10 @@ export const loginCommand = command({
   input: z.strictObject({
     url: z.string().optional(),
     device: z.boolean().optional(),
+    access: z.enum(['all', 'read', 'operate', 'administer', 'deploy']).default('all'),
     profile: profileName.optional(),
   }),
-  run: async ({ url: given, device, profile: named }, world) => {
+  run: async ({ url: given, device, access, profile: named }, world) => {
     const { env, configDirectory } = world;
     const before = loadConfig(configDirectory);
     const envName = profileName.safeParse(env.FREEHOLD_PROFILE).data;
@@ -70,20 +80,23 @@ export const loginCommand = command({
         'validation_failed',
         'freehold login needs a terminal and a person: in a script, set FREEHOLD_URL and FREEHOLD_TOKEN.',
       );
-    const { access_token: token, expires_in } = await grant({ url, device: device === true }, world);
+    const { client, granted } = await grant({ url, access, device: device === true }, world);
+    const stored = storedGrant(granted, client, world);
     const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };
-    const member = await whoIs({ url, token }, reach);
-    const expiresAt =
-      expires_in === undefined ? {} : { expiresAt: toTimestamp(world.now() + expires_in * 1000) };
+    const member = await whoIs({ url, token: stored.token }, reach);
     // Load again: another process may have changed the file meanwhile.
     const config = loadConfig(configDirectory);
     saveConfig(configDirectory, {
       current: config.current ?? profile,
-      profiles: { ...config.profiles, [profile]: { url, token, ...expiresAt, member: member.name } },
+      profiles: { ...config.profiles, [profile]: { url, ...stored, member: member.name } },
     });
     const inUse = config.current === null || config.current === profile;
     return {
-      value: { profile, url, member, expiresAt: expiresAt.expiresAt ?? null, current: inUse },
+      value: {
+        ...{ profile, url, member },
+        expiresAt: stored.refresh ? null : (stored.expiresAt ?? null),
+        current: inUse,
+      },
       text: [
         `Signed in at ${url} as ${whoText(member)}, as the profile ${profile}.`,
         ...(inUse
@@ -96,26 +109,39 @@ export const loginCommand = command({
   },
 });
 
-async function grant(
-  { url, device }: { readonly url: string; readonly device: boolean },
-  world: World,
-): Promise<Granted> {
-  const reaching = { ...world, fetch: makeReach({ url }, world) };
-  const server = await discover(url, reaching, world.interrupted);
-  return device ? grantByDevice(server, reaching, world.interrupted) : grantByLoopback(server, reaching);
+/** The tokens, and the client that they were given to. */
+interface Grant {
+  readonly client: string;
+  readonly granted: Granted;
 }
 
-async function grantByLoopback(server: ServerMetadata, world: World): Promise<Granted> {
+async function grant(
+  { url, device, access }: { readonly url: string; readonly device: boolean; readonly access: string },
+  world: World,
+): Promise<Grant> {
+  const reaching = { ...world, fetch: makeReach({ url }, world) };
+  const server = await discover(url, reaching, world.interrupted);
+  if (device) return { client: CLIENT_ID, granted: await grantByDevice(server, reaching, world.interrupted) };
+  return grantByLoopback(server, access, reaching);
+}
+
+async function grantByLoopback(server: ServerMetadata, scope: string, world: World): Promise<Grant> {
   const { verifier, challenge } = makePkce(world.random);
   const state = Buffer.from(world.random(16)).toString('base64url');
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, world.interrupted]);
   const loopback = await openLoopback({ state, issuer: server.issuer }, signal);
   try {
+    const reach = { fetch: world.fetch, signal: world.interrupted };
+    const client =
+      server.registration_endpoint === undefined
+        ? CLIENT_ID
+        : await registerClient(server.registration_endpoint, loopback.redirectUri, reach);
     const url = new URL(server.authorization_endpoint);
     const query = {
       response_type: 'code',
-      client_id: CLIENT_ID,
+      client_id: client,
+      scope,
       redirect_uri: loopback.redirectUri,
       code_challenge: challenge,
       code_challenge_method: 'S256',
@@ -133,22 +159,24 @@ async function grantByLoopback(server: ServerMetadata, world: World): Promise<Gr
     });
     timeout.catch(() => undefined);
     const code = await Promise.race([loopback.code, timeout]);
-    return processGrant(
+    const granted = processGrant(
       await postForm(
         server.token_endpoint,
         {
           grant_type: 'authorization_code',
+          client_id: client,
           code,
           redirect_uri: loopback.redirectUri,
           code_verifier: verifier,
         },
-        { fetch: world.fetch, signal: world.interrupted },
+        reach,
       ).catch((error: unknown) => {
         throw error instanceof OAuthRefusal
           ? new PlatformError('forbidden', 'The control plane refused the code: start again.')
           : error;
       }),
     );
+    return { client, granted };
   } finally {
     stop.abort();
     loopback.close();

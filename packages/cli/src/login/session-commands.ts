@@ -4,9 +4,10 @@ import { ControlPlaneError } from '@freehold/control-plane/client';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
+import { discover, OAuthRefusal, postForm } from '../oauth/authorization-server.ts';
 import { loadConfig, profileName, requireProfile, saveConfig } from '../settings/profiles.ts';
+import { freshToken } from '../settings/renewal.ts';
 import { makeReach, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
-import { discover, OAuthRefusal, postForm } from './authorization-server.ts';
 
 const input = z.strictObject({ profile: profileName.optional() });
 
@@ -25,12 +26,14 @@ export const logoutCommand = command({
     const { configDirectory, env } = world;
     const before = loadConfig(configDirectory);
     const name = named ?? (env.FREEHOLD_PROFILE || before.current) ?? '';
-    const { url, token } = requireProfile(before, name);
+    const { url, token, refresh } = requireProfile(before, name);
     if (token === undefined)
       return { value: { profile: name, revoked: false }, text: `No token was stored for ${url}.` };
     const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };
     const { revocation_endpoint } = await discover(url, reach, reach.signal);
-    await postForm(revocation_endpoint, { token }, reach).catch((error: unknown) => {
+    // The refresh token ends the whole sign-in (RFC 7009, section 2.1).
+    const form = refresh ? { token: refresh.token, client_id: refresh.client } : { token };
+    await postForm(revocation_endpoint, form, reach).catch((error: unknown) => {
       throw error instanceof OAuthRefusal
         ? new PlatformError('forbidden', 'The control plane refused to revoke the token: it is kept.')
         : error;
@@ -53,7 +56,8 @@ export const whoamiCommand = command({
   run: async ({ profile }, world) => {
     const target = requireTarget(world, profile);
     const reach = { fetch: makeReach(target, world), signal: world.interrupted };
-    const who = await whoIs(target, reach);
+    const token = await freshToken(target, { ...world, fetch: reach.fetch });
+    const who = await whoIs({ ...target, token }, reach);
     return {
       value: { ...who, url: target.url, profile: target.profile },
       text: `${whoText(who)} at ${target.url}${target.profile === null ? '' : `, by the profile ${target.profile}`}`,

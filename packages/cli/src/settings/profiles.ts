@@ -15,6 +15,8 @@ const profile = z.strictObject({
   /** Absent after a sign-out. */
   token: z.string().min(1).optional(),
   expiresAt: timestamp.optional(),
+  /** Absent for a token that is not renewed. */
+  refresh: z.strictObject({ client: z.string().min(1), token: z.string().min(1) }).optional(),
   /** The name of the person who signed in. */
   member: z.string().optional(),
 });
@@ -75,9 +77,15 @@ function removeDraft(draft: string): void {
   }
 }
 
-/** Returns a profile for display, without its token. */
-export function shownProfile(name: string, { token, ...rest }: Profile, current: string | null): object {
-  return { name, current: name === current, ...rest, signedIn: token !== undefined };
+/** Returns a profile for display, without its tokens. */
+export function shownProfile(
+  name: string,
+  { token, refresh, expiresAt, ...rest }: Profile,
+  current: string | null,
+): object {
+  // A token that is renewed by itself has no end that a person acts on.
+  const ends = refresh === undefined && expiresAt !== undefined ? { expiresAt } : {};
+  return { name, current: name === current, ...rest, ...ends, signedIn: token !== undefined };
 }
 
 /** The profile of this name, if there is one. */

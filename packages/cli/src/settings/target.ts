@@ -3,6 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { type Caller, ConnectionBroken, makeCaller } from '@freehold/control-plane/client';
 import type { World } from '../lib/world.ts';
 import { loadConfig, profileNamed, requireProfile } from './profiles.ts';
+import { freshToken } from './renewal.ts';
 
 export interface Target {
   readonly url: string;
@@ -94,7 +95,8 @@ export function callerOf(target: Target & { readonly token: string }, world: Wor
   const unreached = new WeakSet<object>();
   const call = makeCaller({
     baseUrl: target.url,
-    token: target.token,
+    // A command may take longer than a token lives.
+    token: () => freshToken(target, { ...world, fetch: makeReach(target, world) }),
     now: world.now,
     sleep: (ms, signal) => world.sleep(ms, signal),
     fetch: async (request) => {

@@ -4,7 +4,7 @@ import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 import { parseJson, type World } from '../lib/world.ts';
 
-/** The client id of this program. */
+/** The client id of this program where it does not register: for codes of devices, and at older control planes. */
 export const CLIENT_ID = 'freehold-cli';
 
 const metadata = z.object({
@@ -13,6 +13,7 @@ const metadata = z.object({
   token_endpoint: z.url(),
   device_authorization_endpoint: z.url().optional(),
   revocation_endpoint: z.url(),
+  registration_endpoint: z.url().optional(),
 });
 export type ServerMetadata = z.infer<typeof metadata>;
 
@@ -21,6 +22,7 @@ const granted = z.object({
   access_token: z.string().min(1),
   token_type: z.string().regex(/^bearer$/i),
   expires_in: z.number().positive().optional(),
+  refresh_token: z.string().min(1).optional(),
 });
 export type Granted = z.infer<typeof granted>;
 
@@ -73,7 +75,35 @@ export async function discover(
   return parsed.data;
 }
 
-/** Posts a form to an endpoint (RFC 6749, appendix B). @throws OAuthRefusal for an OAuth error code. */
+/** Registers this program with an address on this machine, of any port (RFC 7591; RFC 8252, section 7.3). */
+export async function registerClient(
+  endpoint: string,
+  redirectUri: string,
+  { fetch, signal }: Pick<World, 'fetch'> & { readonly signal: AbortSignal },
+): Promise<string> {
+  const body = JSON.stringify({
+    client_name: 'The Freehold command line',
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+  });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(
+    new Request(endpoint, { method: 'POST', headers, body, redirect: 'manual', signal }),
+  );
+  const registered = z
+    .object({ client_id: z.string().min(1) })
+    .safeParse(await response.json().catch(() => null));
+  if (response.ok && registered.success) return registered.data.client_id;
+  const { origin } = new URL(endpoint);
+  throw new PlatformError('unavailable', `${origin} did not register this program (${response.status}).`);
+}
+
+/**
+ * Posts a form to an endpoint (RFC 6749, appendix B), as the client of {@link CLIENT_ID} where the form names none.
+ * @throws OAuthRefusal for an OAuth error code.
+ */
 export async function postForm(
   endpoint: string,
   form: Record<string, string>,
