@@ -51,6 +51,15 @@ function ofType(type: string, schema: JsonSchema, root: JsonSchema): fc.Arbitrar
   }
 }
 
+/** Values of each pattern: to read a pattern takes longer than to draw from it. */
+const matching = new Map<string, fc.Arbitrary<string>>();
+
+function matchingOf(pattern: string): fc.Arbitrary<string> {
+  const made = matching.get(pattern) ?? fc.stringMatching(new RegExp(pattern));
+  matching.set(pattern, made);
+  return made;
+}
+
 function strings(schema: JsonSchema): fc.Arbitrary<string> {
   const { format, pattern, minLength = 0, maxLength = minLength + 20 } = schema;
   if (schema.contentMediaType === 'application/json') {
@@ -69,9 +78,9 @@ function strings(schema: JsonSchema): fc.Arbitrary<string> {
     return fc
       .string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, minLength + 20) })
       .filter((text) => text.length <= maxLength);
-  return fc
-    .stringMatching(new RegExp(pattern))
-    .filter((text) => text.length >= minLength && text.length <= (schema.maxLength ?? 1000));
+  return matchingOf(pattern).filter(
+    (text) => text.length >= minLength && text.length <= (schema.maxLength ?? 1000),
+  );
 }
 
 function objects(schema: JsonSchema, root: JsonSchema): fc.Arbitrary<unknown> {
