@@ -17,12 +17,23 @@ export interface InputShape {
   readonly required: ReadonlySet<string>;
 }
 
+/** Each instance of a vertical reads the same schemas when it is opened. */
+const shapes = new WeakMap<z.ZodType, InputShape>();
+
 /**
- * Reads the shape of an input schema.
+ * Reads the shape of an input schema, once for each schema.
  * @throws Error when it has no form in JSON, or is not an object (or a union of objects) that refuses unknown keys: a
  * misspelt field must not be dropped silently (design: control-plane, "Errors").
  */
 export function inputShape(schema: z.ZodType): InputShape {
+  const known = shapes.get(schema);
+  if (known) return known;
+  const shape = readShape(schema);
+  shapes.set(schema, shape);
+  return shape;
+}
+
+function readShape(schema: z.ZodType): InputShape {
   const root = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema;
   const members = alternatives(root, root);
   const fields = new Map<string, JsonSchema>();

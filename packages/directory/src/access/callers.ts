@@ -44,7 +44,7 @@ export const callerMethods = ({ db, now }: UnitContext) => ({
   },
 });
 
-interface Touched {
+export interface Touched {
   readonly token: string;
   readonly kind: CallerKind;
   /** The network address; null for an unknown one. */

@@ -45,7 +45,7 @@ export interface Logged<T> {
   readonly head: LogHead | null;
 }
 
-interface Requested {
+export interface Requested {
   readonly requestId: string;
 }
 

@@ -484,5 +484,5 @@ export function requireRuntime(runtime: VerticalRuntime | undefined): VerticalRu
 }
 
 export function bytesOf(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  return Uint8Array.fromBase64(base64);
 }
