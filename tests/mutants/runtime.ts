@@ -7,6 +7,7 @@ const previews = 'packages/runtime-workerd/test/previews.test.ts';
 const signIn = 'packages/runtime-workerd/test/sign-in.test.ts';
 const processes = 'packages/runtime-workerd/test/process.test.ts';
 const supervisor = 'packages/runtime-workerd/test/supervisor.test.ts';
+const damaged = 'packages/runtime-workerd/test/damaged.test.ts';
 const copies = 'packages/runtime-workerd/test/copies.test.ts';
 
 export const RUNTIME: readonly Mutant[] = [
@@ -264,8 +265,35 @@ export const RUNTIME: readonly Mutant[] = [
     requirement: null,
     claim: 'The copy of a scope that was deleted stays, and comes back with the next restore.',
     file: `${src}/runtime.ts`,
-    find: "if (answered.ok || reasonIn(said) === 'unknown_scope') await this.remove(vertical, scope);",
-    replace: "if (answered.ok && reasonIn(said) === 'unknown_scope') await this.remove(vertical, scope);",
+    find: 'if (isDone) await this.remove(vertical, scope);',
+    replace: 'if (!isDone) await this.remove(vertical, scope);',
     killer: inNode(supervisor, 'of a scope that was deleted nothing is left'),
+  },
+  {
+    id: 'refused-copy-takes-the-database',
+    requirement: 'C-19',
+    claim: 'A copy that is refused leaves the scope without its damaged database.',
+    file: `${src}/runtime.ts`,
+    find: 'aside.undo();',
+    replace: '',
+    killer: inNode(damaged, 'a copy that is refused leaves it where it was'),
+  },
+  {
+    id: 'damage-within-is-not-seen',
+    requirement: 'C-19',
+    claim: 'A database that opens is whole: a copy cannot take its place where one page of it is damaged.',
+    file: `${src}/copies/damage.ts`,
+    find: "if (first.quick_check !== 'ok') process.stdout.write('damaged');",
+    replace: '',
+    killer: inNode(damaged, 'a copy takes its place where one page of it is damaged'),
+  },
+  {
+    id: 'aside-outlives-its-scope',
+    requirement: null,
+    claim: 'The damaged database of a scope that was deleted stays on the disk, with the data of its people.',
+    file: `${src}/runtime.ts`,
+    find: 'removeAside(join(this.#options.folder, vertical), scope);',
+    replace: '',
+    killer: inNode(damaged, 'a damaged one can be deleted, with what was put aside'),
   },
 ];

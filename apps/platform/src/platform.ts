@@ -127,7 +127,11 @@ async function wire(
   if (storage.archive && archiveWarning === null)
     await requireNoArchivedDirectory(storage.archive, settings.dataDirectory);
   const isReady = () => readiness.isReady(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
-  const degraded = () => degradationsOf(storage, deployed.runtime.failing().length);
+  const degraded = () =>
+    degradationsOf(storage, {
+      failing: deployed.runtime.failing().length,
+      unreadable: deployed.runtime.unreadable(),
+    });
   const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
 
   const workSignal = new WorkSignal();

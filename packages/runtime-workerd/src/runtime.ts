@@ -15,6 +15,7 @@ import {
   type VerticalManifest,
 } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
+import { isDamaged, type PutAside, putAside, removeAside } from './copies/damage.ts';
 import type { DatabaseCopies } from './copies/database-copies.ts';
 import { objectIdOf } from './copies/object-files.ts';
 import type { Moved, MoveOrder } from './host/orders.ts';
@@ -124,6 +125,8 @@ export interface ScopeMove {
 /** The instance of a request, as the router knows it. */
 export type HostedNode = NonNullable<HostedCall['node']>;
 
+type SentCall = Omit<HostedCall, 'serving'>;
+
 interface ProcessParts {
   readonly vertical: string;
   /** The name of its folder. Default: the vertical's. */
@@ -140,6 +143,10 @@ interface ProcessParts {
 const CHECKS = '-checks';
 /** Where the management contract is. */
 const INTERNAL = '/internal/';
+/** The requests of the management contract after which nothing of a damaged database is served. */
+const REPLACING: ReadonlySet<string> = new Set(['restore', 'delete-scope']);
+/** The least time between two looks into the database of an instance that does not answer. */
+const LOOK_AGAIN_MS = 60_000;
 /** The longest wait of `setTimeout`. */
 const WAIT_MAX_MS = 2 ** 31 - 1;
 
@@ -152,6 +159,10 @@ export class WorkerdRuntime {
   readonly #versions = new Map<string, string>();
   /** Slug and version → the script of the version. */
   readonly #scripts = new Map<string, ScriptRow>();
+  /** The ids of objects whose database is damaged, or gone and not laid out again: they are not served. */
+  readonly #unreadable: Set<string>;
+  /** Scope → when its database was looked into, by the process's own clock. */
+  readonly #looks = new Map<string, number>();
   readonly #orders = new OrdersInFlight();
   readonly #signIns: SignIns;
   /** Slug → the timer of a process that rests. */
@@ -169,6 +180,7 @@ export class WorkerdRuntime {
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
+    this.#unreadable = new Set(options.missing);
     this.#signIns = new SignIns(options);
     const limits = { idleMs: 5_000, silenceMs: 3 * (options.limits?.silenceMs ?? PROCESS_LIMITS.silenceMs) };
     this.#checks = new BundleChecks(
@@ -327,16 +339,35 @@ export class WorkerdRuntime {
     headers.set(PLATFORM_SECRET_HEADER, platformSecret[0] ?? '');
     const shown = new Request(request, { headers });
     const anonymous = { node: null, clientAddress: null, caller: null };
-    const answered = await this.#orders.during({ tenant, scope, path, body }, () =>
-      this.#send(vertical, shown, { tenant, scope, ...anonymous }),
-    );
-    if (path !== 'delete-scope') return answered;
-    this.#signIns.forget(scope);
+    const call = { tenant, scope, ...anonymous };
+    const send = (evenIfUnreadable: boolean) => () => this.#send(vertical, shown, call, { evenIfUnreadable });
+    if (!REPLACING.has(path)) return this.#orders.during({ tenant, scope, path, body }, send(false));
+    const aside = await this.#putDamagedAside(vertical, scope);
+    const answered = await this.#orders.during({ tenant, scope, path, body }, send(true));
     // Read first: the end of the instance would cut its answer off.
     const said = await answered.text();
-    // An answer about another tenant's scope has no reason.
-    if (answered.ok || reasonIn(said) === 'unknown_scope') await this.remove(vertical, scope);
+    const isDone =
+      answered.ok ||
+      // An answer about another tenant's scope has no reason.
+      (path === 'delete-scope' && reasonIn(said) === 'unknown_scope');
+    if (isDone) this.#unreadable.delete(objectIdOf(scope));
+    else if (aside) {
+      await this.#process(vertical).end();
+      aside.undo();
+    }
+    if (path === 'delete-scope') {
+      this.#signIns.forget(scope);
+      if (isDone) await this.remove(vertical, scope);
+    } else if (isDone && aside) return Response.json({ ...JSON.parse(said), setAside: aside.name });
     return new Response(said, answered);
+  }
+
+  /** Makes room for a copy, and for the end of a scope, where the database is damaged. Null for one that is whole. */
+  async #putDamagedAside(vertical: string, scope: string): Promise<PutAside | null> {
+    const folder = join(this.#options.folder, vertical);
+    if (!(await isDamaged(folder, scope))) return null;
+    await this.#process(vertical).end();
+    return putAside(folder, scope, this.#options.now());
   }
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */
@@ -379,6 +410,7 @@ export class WorkerdRuntime {
   /** Removes what the runtime itself keeps about a scope, its database included. */
   async remove(vertical: string, scope: string): Promise<void> {
     await this.#order(vertical, 'POST', `/remove?scope=${encodeURIComponent(scope)}`);
+    removeAside(join(this.#options.folder, vertical), scope);
     await this.#options.copies?.forget(scope);
   }
 
@@ -427,16 +459,38 @@ export class WorkerdRuntime {
     this.#timers.set(vertical, timer);
   }
 
-  async #send(vertical: string, request: Request, call: Omit<HostedCall, 'serving'>): Promise<Response> {
+  async #send(
+    vertical: string,
+    request: Request,
+    call: SentCall,
+    { evenIfUnreadable = false } = {},
+  ): Promise<Response> {
     const { bundle } = this.#requireServing(vertical);
-    this.#requireDatabase(call.scope);
-    return sendCall(this.#process(vertical), request, { ...call, serving: bundle });
+    if (!evenIfUnreadable) this.#requireDatabase(call.scope);
+    const answered = await sendCall(this.#process(vertical), request, { ...call, serving: bundle });
+    if (await hasFailed(answered)) void this.#look(vertical, call.scope);
+    return answered;
+  }
+
+  /** Finds out whether an instance fails because its database is damaged, and tells the operator. It never rejects. */
+  async #look(vertical: string, scope: string): Promise<void> {
+    const last = this.#looks.get(scope);
+    if (last !== undefined && performance.now() - last < LOOK_AGAIN_MS) return;
+    this.#looks.set(scope, performance.now());
+    if (!(await isDamaged(join(this.#options.folder, vertical), scope).catch(() => false))) return;
+    this.#unreadable.add(objectIdOf(scope));
+    const text = `The database of the instance ${scope} of ${vertical} is damaged; all others are served. Restore a backup of it (freehold scopes restore), or, with an archive, end the platform and run: npm start -- recover deployed/${scope}`;
+    this.#options.onIncident(new Error(text), { kind: 'deployed', key: scope, method: 'open' });
+  }
+
+  /** The number of instances that are not served, because their database is damaged or gone. */
+  unreadable(): number {
+    return this.#unreadable.size;
   }
 
   /** An instance whose database is missing would begin anew, and hide that it is. */
   #requireDatabase(scope: string): void {
-    const { missing } = this.#options;
-    if (!missing || missing.size === 0 || !missing.has(objectIdOf(scope))) return;
+    if (this.#unreadable.size === 0 || !this.#unreadable.has(objectIdOf(scope))) return;
     throw new PlatformError('unavailable', 'The database of this cannot be read. The operator was told.', {
       reason: 'unit_unreadable',
     });
@@ -585,6 +639,11 @@ function reasonIn(problem: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether an instance could not answer: the answer of its supervisor. */
+async function hasFailed(answered: Response): Promise<boolean> {
+  return answered.status === 503 && reasonIn(await answered.clone().text()) === 'instance_failed';
 }
 
 function noPreviews(): never {

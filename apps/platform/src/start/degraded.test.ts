@@ -2,8 +2,11 @@ import type { StorageStatus } from '@freehold/engine-node';
 import { expect, test } from 'vitest';
 import { degradationsOf } from './degraded.ts';
 
-const of = (status: StorageStatus, missing = 0, failing = 0) =>
-  degradationsOf({ engine: { storageStatus: () => status }, vaults: { missing: () => missing } }, failing);
+const of = (status: StorageStatus, missing = 0, { failing = 0, unreadable = 0 } = {}) =>
+  degradationsOf(
+    { engine: { storageStatus: () => status }, vaults: { missing: () => missing } },
+    { failing, unreadable },
+  );
 const unit = (key: string) => ({ kind: 'identity', key, path: `/data/identity/${key}.sqlite` });
 
 test('a platform where everything works is not degraded', () => {
@@ -20,6 +23,14 @@ test('a full disk and databases that cannot be read are named without a path or 
   expect(JSON.stringify(found)).not.toMatch(/tnt_|\/data/);
 });
 
+test('damaged databases of deployed instances count with those of the platform', () => {
+  const [found] = of({ fault: null, unreadable: [unit('tnt_a')] }, 0, { unreadable: 2 });
+  expect(found).toMatchObject({
+    reason: 'unit_unreadable',
+    detail: expect.stringContaining('3 databases cannot be read'),
+  });
+});
+
 test('vaults that are gone are counted', () => {
   const [found] = of({ fault: null, unreadable: [] }, 2);
   expect(found).toEqual({
@@ -29,7 +40,7 @@ test('vaults that are gone are counted', () => {
 });
 
 test('deployed verticals that fail again and again are counted, and not named', () => {
-  const [found] = of({ fault: null, unreadable: [] }, 0, 1);
+  const [found] = of({ fault: null, unreadable: [] }, 0, { failing: 1 });
   expect(found).toEqual({
     reason: 'vertical_failing',
     detail: expect.stringContaining('1 deployed vertical fails again and again'),

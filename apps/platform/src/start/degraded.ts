@@ -15,20 +15,25 @@ export interface Watched {
 }
 
 /**
- * Returns the faults that keep the engine from storing or reading, the number of vaults that are gone, and that of deployed
- * verticals whose process fails again and again.
+ * Returns the faults that keep the engine from storing or reading, the number of vaults that are gone, and of what is
+ * deployed the instances whose database cannot be read and the verticals whose process fails again and again.
  */
-export function degradationsOf({ engine, vaults }: Watched, failing: number): readonly Degradation[] {
-  const { fault, unreadable } = engine.storageStatus();
+export function degradationsOf(
+  { engine, vaults }: Watched,
+  deployed: { readonly failing: number; readonly unreadable: number },
+): readonly Degradation[] {
+  const { fault, unreadable: units } = engine.storageStatus();
+  const unreadable = units.length + deployed.unreadable;
+  const { failing } = deployed;
   const missing = vaults.missing();
   return [
     ...(fault === null ? [] : [{ reason: fault.reason, detail: FAULTS[fault.reason] }]),
-    ...(unreadable.length === 0
+    ...(unreadable === 0
       ? []
       : [
           {
             reason: 'unit_unreadable',
-            detail: `${unreadable.length === 1 ? '1 database' : `${unreadable.length} databases`} cannot be read; all others are served. The log of the platform names each.`,
+            detail: `${unreadable === 1 ? '1 database' : `${unreadable} databases`} cannot be read; all others are served. The log of the platform names each.`,
           },
         ]),
     ...(missing === 0

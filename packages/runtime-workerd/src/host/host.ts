@@ -5,6 +5,7 @@
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
+import { PlatformError, problemDocument } from '@freehold/contracts';
 import { sendLines } from './batch.ts';
 import { loadedFrom } from './bundles.ts';
 import type { HostEnv } from './env.ts';
@@ -87,12 +88,24 @@ async function readThrough(
   }
 }
 
+/** The object itself failed, perhaps because its own database is damaged: workerd says no more of it. */
+function unanswered(): Response {
+  const reason = 'instance_failed';
+  return problemDocument(
+    new PlatformError('unavailable', 'The application did not answer. Try again in a moment.', {
+      reason,
+      headers: { 'retry-after': '1' },
+    }),
+  );
+}
+
 // biome-ignore lint/style/noDefaultExport: it is what workerd hands requests to.
 export default {
   async fetch(request: Request, env: HostEnv): Promise<Response> {
     const header = request.headers.get(CALL_HEADER);
     if (header === null) return new Response(null, { status: 400 });
-    const scope = env.SCOPES.getByName(decodeCall(header).scope);
+    const object = env.SCOPES.getByName(decodeCall(header).scope);
+    const scope = { fetch: (sent: Request) => object.fetch(sent).catch(unanswered) };
     const bytes = Number(request.headers.get('content-length') ?? Number.NaN);
     if (request.body === null || bytes <= GRACE_BYTES) return scope.fetch(request);
     const { readable, writable } = new IdentityTransformStream();
