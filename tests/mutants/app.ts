@@ -248,4 +248,22 @@ export const APP: readonly Mutant[] = [
     replace: 'null',
     killer: inNode(answers, 'a person who is no member is told so at every address'),
   },
+  {
+    id: 'app-program-without-limit',
+    requirement: null,
+    claim: 'A program makes more calls than its owner allows.',
+    file: 'packages/auth/src/recognise-caller.ts',
+    find: 'if (!allowance.admitted) throw tooManyCalls(allowance);',
+    replace: '',
+    killer: inNode('packages/app/test/programs.test.ts', 'limits the calls of each program'),
+  },
+  {
+    id: 'app-mails-against-the-rule',
+    requirement: null,
+    claim: 'A mail is sent although the owner wants none.',
+    file: 'packages/app/src/programs/notice.ts',
+    find: 'if (!mails) return;',
+    replace: '',
+    killer: inNode('packages/app/test/programs.test.ts', 'sends no mails where the owner wants none'),
+  },
 ];

@@ -101,8 +101,8 @@ export const CLI: readonly Mutant[] = [
     requirement: null,
     claim: 'Two commands at once use one refresh token, which ends the sign-in of both.',
     file: 'packages/cli/src/settings/renewal.ts',
-    find: 'while (!take(file)) await',
-    replace: 'if (!take(file)) await',
+    find: 'while (!take(file)) await world.sleep(LOCK_POLL_MS, world.interrupted);',
+    replace: 'take(file);',
     killer: inNode(
       'packages/cli/test/login.test.ts',
       'is renewed once by commands that run at the same time',

@@ -84,7 +84,7 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     id: 'cp-one-call-too-many',
     requirement: null,
     claim: 'The rate limit counts nothing.',
-    file: `${src}/http/rate-limit.ts`,
+    file: 'packages/contracts/src/http/rate-limiter.ts',
     find: 'if (overMs > 1e-6) return',
     replace: 'if (overMs > windowMs) return',
     killer: inNode(`${src}/http/rate-limit.test.ts`, 'an actor may make a whole window of calls at once'),

@@ -359,6 +359,44 @@ describe('the owner', () => {
   });
 });
 
+describe('the rule of the owner', () => {
+  test('limits the calls of each program, and nobody else’s', async () => {
+    await using opened = await open();
+    const { app, owner } = opened;
+    const stores = [new ProgramStore(), new ProgramStore()];
+    for (const store of stores) await connect(app, store, allowing(owner));
+    const [first, second] = stores.map(({ accessToken }) => accessToken);
+    const page = await owner.open('/oauth/programs');
+    expect(page.text).toContain('name="callsPerMinute" type="text" autocomplete="off" value="1200"');
+    const rule = { programs: 'any', hosts: '', mails: 'yes' };
+    const set = (callsPerMinute: string) => owner.send('/oauth/programs/policy', { ...rule, callsPerMinute });
+    for (const refused of ['0', 'many', '1.5', '-1']) expect((await set(refused)).status).toBe(400);
+    await set('3');
+    // The calls of before are forgotten.
+    app.clock.nowMs += 60_000;
+    const statusOf = async (token = '') => (await bearer(app, token, '/api/guests/g_1')).status;
+    const answers = [];
+    for (let call = 0; call < 4; call++) answers.push(await statusOf(first));
+    expect(answers).toEqual([404, 404, 404, 429]);
+    const refused = await bearer(app, first ?? '', '/api/guests/g_1');
+    expect(refused.headers.get('retry-after')).toBe('20');
+    expect(await statusOf(second)).toBe(404);
+    expect((await owner.api('GET', '/api/guests/g_1')).status).toBe(404);
+    await set('');
+    expect(await statusOf(first)).toBe(404);
+  });
+
+  test('sends no mails where the owner wants none', async () => {
+    const mails: Mail[] = [];
+    const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+    await using opened = await open({ services: { mailer } });
+    const { app, owner } = opened;
+    await owner.send('/oauth/programs/policy', { programs: 'any', hosts: '', callsPerMinute: '' });
+    await connect(app, new ProgramStore(), allowing(owner));
+    expect(mails).toEqual([]);
+  });
+});
+
 test('a person makes a token for a script, which is shown once and works like a program', async () => {
   await using opened = await open();
   const { app, owner } = opened;

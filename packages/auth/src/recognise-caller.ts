@@ -1,5 +1,6 @@
 /** From the headers of a request to a principal, with one call of the identity directory where nothing changed. */
 import { PlatformError, type PrincipalId, type ProgramGrant } from '@freehold/contracts';
+import { type RateLimiter, tooManyCalls } from '@freehold/contracts/http';
 import type { PresentedProgram } from './identity-directory/recognise.ts';
 import type { InstanceAuth } from './instance-auth.ts';
 import type { CachedInstance, InstanceAuthCache } from './instance-auth-cache.ts';
@@ -24,6 +25,8 @@ export interface RecognitionOptions<S> {
   readonly clientAddress: string | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Counts the calls of programs, by grant. */
+  readonly limiter: RateLimiter;
 }
 
 export interface RecognisedCaller<S> {
@@ -41,7 +44,8 @@ export interface RecognisedCaller<S> {
 /**
  * Recognises the caller. While the owner seat waits to be claimed, this claims it: then, and where a profile changed,
  * the directory is called a second time, for a write.
- * @throws PlatformError as the directory and the provider do: an error never turns into a caller.
+ * @throws PlatformError as the directory and the provider do: an error never turns into a caller; `rate_limited` for a
+ * program beyond the owner's limit.
  */
 export async function recogniseCaller<S extends { readonly provider: VerifyingAuthProvider }>(
   options: RecognitionOptions<S>,
@@ -67,7 +71,10 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
     }
     const { subject, found, program } = answer;
     if (!subject || !found) return { signIn, version, subject: null, principal: null, grant: null };
-    if (program) await noteUse(options, program);
+    if (program) {
+      countCall(options, program);
+      await noteUse(options, program);
+    }
     const grant = program?.grant ?? null;
     if (!found.mustWrite) return { signIn, version, subject, principal: found.principal, grant };
     const { session, ...issued } = subject;
@@ -85,6 +92,12 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
     'The sign-in of this instance is being changed. Try again in a moment.',
     { reason: 'configuration_changing', headers: { 'retry-after': '1' } },
   );
+}
+
+function countCall<S>({ limiter }: RecognitionOptions<S>, { grant, callsPerMinute }: PresentedProgram): void {
+  if (callsPerMinute === null) return;
+  const allowance = limiter.take(grant.id, { calls: callsPerMinute, windowSeconds: 60 });
+  if (!allowance.admitted) throw tooManyCalls(allowance);
 }
 
 /** Notes the use of a program, at most every ten minutes, or every minute from changing addresses: few calls write. */

@@ -6,9 +6,13 @@ import { type HttpMethod, PlatformError, problemDocument, publicError } from '@f
 import {
   answerOtherMethod,
   callersRequestId,
+  makeRateLimiter,
   type PlatformSecret,
+  type RateLimit,
+  type RateLimiter,
   REQUEST_ID_HEADER,
   requireVerticalSecret,
+  tooManyCalls,
 } from '@freehold/contracts/http';
 import type { Actor, ConsentRounds, HostAdmin } from '@freehold/directory';
 import { adminOperations } from '@freehold/directory/declarations';
@@ -21,12 +25,8 @@ import {
   ANONYMOUS_LIMITS_DEFAULT,
   type AnonymousLimits,
   limitAnonymous,
-  makeRateLimiter,
   RATE_LIMIT_DEFAULT,
-  type RateLimit,
-  type RateLimiter,
   rateLimitHeaders,
-  tooManyCalls,
 } from './http/rate-limit.ts';
 import { type Authentication, authenticate, routeOf, type ServeOptions, serve } from './http/serve.ts';
 import { type Degradation, mountServiceRoutes } from './http/service-routes.ts';

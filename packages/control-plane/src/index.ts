@@ -7,7 +7,6 @@ export {
   ANONYMOUS_LIMITS_DEFAULT,
   type AnonymousLimits,
   RATE_LIMIT_DEFAULT,
-  type RateLimit,
 } from './http/rate-limit.ts';
 export { type Degradation, readyBody } from './http/service-routes.ts';
 export {

@@ -2,12 +2,14 @@
 import { PATHS } from '../pages/frame.ts';
 import type { MemberVisit } from './visit.ts';
 
-/** Never fails: the program is let in, and the log of the team page says so as well. */
+/** Sends none where the owner wants none. Never fails: the program is let in, and the log of the team page says so as well. */
 export async function mailOfEntry(visit: MemberVisit, name: string): Promise<void> {
   const { parts, subject, business, node, t } = visit;
   const { mailer, onIncident, slug } = parts;
   if (!mailer || subject.email === null || subject.emailVerified !== true) return;
   try {
+    const { mails } = await parts.directory(node.tenant).programPolicy({ scopeId: node.scope });
+    if (!mails) return;
     await mailer.send({
       to: subject.email,
       subject: t.programs.mailSubject(name, business),

@@ -1,6 +1,16 @@
 /** The programs that people let in, and their tokens for scripts: seen, made and ended. The owner sees those of all. */
 import type { ListedProgram, ProgramPolicy } from '@freehold/auth';
-import { chosen, field, form, type Html, hidden, html, notice, readForm } from '@freehold/auth/page-kit';
+import {
+  checkbox,
+  chosen,
+  field,
+  form,
+  type Html,
+  hidden,
+  html,
+  notice,
+  readForm,
+} from '@freehold/auth/page-kit';
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { AppContext } from '../declaration/env.ts';
 import { PATHS, seeOther } from '../pages/frame.ts';
@@ -112,7 +122,9 @@ function tokenShown({ t }: MemberVisit, token: string): Html {
 
 async function policyForm(visit: MemberVisit): Promise<Html> {
   const { t, node } = visit;
-  const { programs, hosts } = await directoryOf(visit).programPolicy({ scopeId: node.scope });
+  const { programs, hosts, callsPerMinute, mails } = await directoryOf(visit).programPolicy({
+    scopeId: node.scope,
+  });
   return html`<p>${t.programs.policyWhat}</p>
 ${form(
   PATHS.programPolicy,
@@ -128,7 +140,15 @@ ${form(
     autocomplete: 'off',
     value: hosts.join(' '),
     required: false,
-  })}${button(t.programs.setPolicy)}`,
+  })}${field({
+    name: 'callsPerMinute',
+    label: t.programs.callsPerMinute,
+    hint: t.programs.callsPerMinuteHint,
+    autocomplete: 'off',
+    inputmode: 'numeric',
+    value: callsPerMinute === null ? '' : String(callsPerMinute),
+    required: false,
+  })}${checkbox({ name: 'mails', label: t.programs.mails, checked: mails })}${button(t.programs.setPolicy)}`,
 )}`;
 }
 
@@ -164,7 +184,9 @@ export async function makeToken(parts: ProgramParts, c: AppContext): Promise<Res
 
 export async function setPolicy(parts: ProgramParts, c: AppContext): Promise<Response> {
   const visit = await openMemberVisit(parts, c);
-  const { programs, hosts } = await readForm(c.req.raw, ['programs', 'hosts']);
+  const { programs, hosts, callsPerMinute, mails } = await readForm(c.req.raw, [
+    ...['programs', 'hosts', 'callsPerMinute', 'mails'],
+  ]);
   const { node, principal } = visit;
   if (!(await isSeatHolder(visit)))
     throw new PlatformError('forbidden', 'Only the owner decides which programs are let in.', {
@@ -174,11 +196,19 @@ export async function setPolicy(parts: ProgramParts, c: AppContext): Promise<Res
     await directoryOf(visit).setProgramPolicy({
       scopeId: node.scope,
       programs: POLICIES.find((each) => each === programs) ?? 'none',
-      hosts: hosts.split(/[\s,;]+/).filter((each) => each !== ''),
+      hosts: (hosts ?? '').split(/[\s,;]+/).filter((each) => each !== ''),
+      callsPerMinute: numberOf(callsPerMinute ?? ''),
+      mails: mails === 'yes',
       by: principal,
     });
     return seeOther(`${PATHS.programs}?done=policy`);
   });
+}
+
+/** Null for an empty field. A text that is no number is one that the directory refuses. */
+function numberOf(text: string): number | null {
+  const digits = text.replaceAll(/\s/g, '');
+  return digits === '' ? null : Number(digits);
 }
 
 /** A refusal is shown on the page of the form. */

@@ -17,6 +17,7 @@ import {
   type VerifyingAuthProvider,
 } from '@freehold/auth';
 import { type EnvSpec, PlatformError, problemDocument } from '@freehold/contracts';
+import { makeRateLimiter } from '@freehold/contracts/http';
 import { HTTPException } from 'hono/http-exception';
 import type { AppLook } from '../declaration/app.ts';
 import type {
@@ -96,6 +97,8 @@ export function makeInstanceSignIns(parts: SignInParts): InstanceSignIns {
   let cache: { readonly bindings: string; readonly find: InstanceAuthCache } | null = null;
   // Hashing a password is dear on purpose. One hasher bounds how many are hashed at once, for all instances together.
   const passwordHasher = makePasswordHasher({ random });
+  // The limit of each program is its owner's; the one here is never used.
+  const limiter = makeRateLimiter(now, { calls: 1, windowSeconds: 60 });
   /** The cache of configurations answers the same one until something changes, so that it is the key here. */
   const made = new WeakMap<InstanceAuth, SignIn>();
 
@@ -171,6 +174,7 @@ export function makeInstanceSignIns(parts: SignInParts): InstanceSignIns {
         headers,
         clientAddress,
         now,
+        limiter,
         signInOf: (auth) => signInOf(place.node, auth),
       }),
     // Forgets the cached sign-in together with its configuration.

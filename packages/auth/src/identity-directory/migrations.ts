@@ -453,4 +453,11 @@ export const MIGRATIONS: readonly Migration[] = [
     hosts TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;`,
   },
+  {
+    version: 21,
+    name: 'limits of programs',
+    sql: `
+  ALTER TABLE program_policies ADD COLUMN calls_per_minute INTEGER DEFAULT 1200;
+  ALTER TABLE program_policies ADD COLUMN mails INTEGER NOT NULL DEFAULT 1;`,
+  },
 ];

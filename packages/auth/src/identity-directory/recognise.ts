@@ -62,6 +62,8 @@ export interface PresentedProgram {
   /** When and from where it was used, as last noted. */
   readonly usedMs: number | null;
   readonly usedFrom: string | null;
+  /** The calls that it may make in a minute; null for any number. */
+  readonly callsPerMinute: number | null;
 }
 
 export interface RecogniseParts {
@@ -121,7 +123,7 @@ export function makeRecogniseOperations(unit: UnitContext, { configVersion, find
 function recogniseProgram(unit: UnitContext, scopeId: string, hash: string): Recognised {
   const row = hash === '' ? undefined : loadPresentedGrant(unit.db, { hash, scopeId, nowMs: unit.now() });
   if (!row) return ANONYMOUS;
-  const { id, name, issuer, sub, email, personName, emailVerified, usedMs, usedFrom } = row;
+  const { id, name, issuer, sub, email, personName, emailVerified, usedMs, usedFrom, callsPerMinute } = row;
   const allowed = accessOf({ access: row.access, permissions: JSON.parse(row.permissions) });
   return {
     changed: false,
@@ -138,7 +140,7 @@ function recogniseProgram(unit: UnitContext, scopeId: string, hash: string): Rec
       session: 'live',
       mustWrite: false,
     },
-    program: { grant: { id, name, ...allowed }, usedMs, usedFrom },
+    program: { grant: { id, name, ...allowed }, usedMs, usedFrom, callsPerMinute },
   };
 }
 

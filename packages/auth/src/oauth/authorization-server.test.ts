@@ -23,6 +23,9 @@ import {
 import { DAY_MS, HOUR_MS, MINUTE_MS, OTHER_SCOPE, person, refusal, SCOPE } from '../../test/support.ts';
 import { RefusedAuthorization } from './authorization-server.ts';
 
+/** The rest of a policy. */
+const PLAIN = { callsPerMinute: null, mails: true };
+
 const NEVER_ISSUED = `fh_refresh_${'0'.repeat(49)}`;
 
 describe('a program', () => {
@@ -350,12 +353,18 @@ describe('a grant ends', () => {
     [
       'by a policy that admits no program',
       ({ directory, principal: by }) =>
-        directory.setProgramPolicy({ scopeId: SCOPE, programs: 'none', hosts: [], by }),
+        directory.setProgramPolicy({ scopeId: SCOPE, programs: 'none', hosts: [], ...PLAIN, by }),
     ],
     [
       'by a policy that lists others',
       ({ directory, principal: by }) =>
-        directory.setProgramPolicy({ scopeId: SCOPE, programs: 'listed', hosts: ['claude.ai'], by }),
+        directory.setProgramPolicy({
+          scopeId: SCOPE,
+          programs: 'listed',
+          hosts: ['claude.ai'],
+          ...PLAIN,
+          by,
+        }),
     ],
     ['with its scope', ({ directory }) => directory.forgetScope({ scopeId: SCOPE })],
   ];
@@ -447,11 +456,23 @@ describe('the consent', () => {
       reason: 'not_a_member',
     });
     const ada = { subject: person('ada'), sid: 'sid-1' };
-    await directory.setProgramPolicy({ scopeId: SCOPE, programs: 'listed', hosts: ['claude.ai'], by });
+    await directory.setProgramPolicy({
+      scopeId: SCOPE,
+      programs: 'listed',
+      hosts: ['claude.ai'],
+      ...PLAIN,
+      by,
+    });
     expect(await refusal(server.letIn(request, ada, { access: 'all' }))).toMatchObject({
       reason: 'program_not_admitted',
     });
-    await directory.setProgramPolicy({ scopeId: SCOPE, programs: 'listed', hosts: ['agent.example'], by });
+    await directory.setProgramPolicy({
+      scopeId: SCOPE,
+      programs: 'listed',
+      hosts: ['agent.example'],
+      ...PLAIN,
+      by,
+    });
     expect(new URL(await server.letIn(request, ada, { access: 'all' })).host).toBe('agent.example');
   });
 

@@ -83,16 +83,31 @@ export interface ListedProgram {
   readonly usedFrom: string | null;
 }
 
-/** Which programs the owner admits. `hosts` counts with `listed` alone. */
+/** The owner's rule for programs. `hosts` counts with `listed` alone. */
 export interface ProgramPolicy {
   readonly programs: 'any' | 'listed' | 'none';
   readonly hosts: readonly string[];
+  /** The calls that each program may make in a minute; null for any number. */
+  readonly callsPerMinute: number | null;
+  /** Whether members get a mail when a program is let in for them. */
+  readonly mails: boolean;
 }
 
 /** Whether a policy admits a program of this host. Tokens that members make for scripts are admitted unless none is. */
-export function admits({ programs, hosts }: ProgramPolicy, host: string | null): boolean {
+export function admits(
+  { programs, hosts }: Pick<ProgramPolicy, 'programs' | 'hosts'>,
+  host: string | null,
+): boolean {
   if (programs === 'any') return true;
   return programs === 'listed' && (host === null || hosts.includes(host));
 }
 
-export const POLICY_DEFAULT: ProgramPolicy = { programs: 'any', hosts: [] };
+/** Twenty calls a second: enough for a person's work, and too little to slow down the others. */
+export const CALLS_PER_MINUTE_DEFAULT = 1_200;
+
+export const POLICY_DEFAULT: ProgramPolicy = {
+  programs: 'any',
+  hosts: [],
+  callsPerMinute: CALLS_PER_MINUTE_DEFAULT,
+  mails: true,
+};

@@ -30,6 +30,8 @@ const DAY_MS = 24 * 3_600_000;
 const PERSONAL_TTL_MAX_MS = 366 * DAY_MS;
 const NAME_LENGTH_MAX = 80;
 const HOSTS_MAX = 100;
+/** Of calls in a minute. */
+const CALLS_MAX = 100_000;
 const HOST = /^[a-z0-9][a-z0-9.+-]{0,252}$|^\[[0-9a-f:.]+\]$/;
 
 export interface PersonalTokenInput {
@@ -119,11 +121,11 @@ export function makeProgramOperations(unit: UnitContext) {
     programPolicy: ({ scopeId }: { scopeId: string }): ProgramPolicy => policyOf(unit, scopeId),
 
     /**
-     * Sets which programs the scope admits, and ends the grants of those that it no longer does.
+     * Sets the rule of the scope for programs, and ends the grants of those that it no longer does.
      * @throws PlatformError `validation_failed`.
      */
     setProgramPolicy(input: ProgramPolicy & { scopeId: string; by: string }): null {
-      const { scopeId, programs, by } = input;
+      const { scopeId, programs, callsPerMinute, mails, by } = input;
       const hosts = [...new Set(input.hosts.map((each) => each.trim().toLowerCase()))];
       if (hosts.length > HOSTS_MAX || !hosts.every((each) => HOST.test(each)))
         throw invalid(
@@ -131,8 +133,17 @@ export function makeProgramOperations(unit: UnitContext) {
           `must be at most ${HOSTS_MAX} host names`,
           'Programs are listed by host name.',
         );
-      savePolicy(db, { scopeId, programs, hosts });
-      recordEvent(unit, 'program_policy_changed', { scopeId, actor: by, detail: { programs, hosts } });
+      if (
+        callsPerMinute !== null &&
+        !(Number.isSafeInteger(callsPerMinute) && callsPerMinute > 0 && callsPerMinute <= CALLS_MAX)
+      )
+        throw invalid('callsPerMinute', `must be 1 to ${CALLS_MAX}`, 'A limit is a whole number of calls.');
+      savePolicy(db, { scopeId, programs, hosts, callsPerMinute, mails });
+      recordEvent(unit, 'program_policy_changed', {
+        scopeId,
+        actor: by,
+        detail: { programs, hosts, callsPerMinute: String(callsPerMinute ?? 'any'), mails: String(mails) },
+      });
       for (const grant of loadGrants(db, scopeId))
         if (!admits({ programs, hosts }, grant.host)) endGrant(unit, grant, { cause: 'policy' });
       return null;
@@ -148,7 +159,9 @@ export function makeProgramOperations(unit: UnitContext) {
 
 function policyOf({ db }: UnitContext, scopeId: string): ProgramPolicy {
   const row = loadPolicy(db, scopeId);
-  return row ? { programs: row.programs, hosts: row.hosts } : POLICY_DEFAULT;
+  if (!row) return POLICY_DEFAULT;
+  const { scopeId: _, ...policy } = row;
+  return policy;
 }
 
 function requireAdmitted(unit: UnitContext, scopeId: string, host: string | null): void {

@@ -1,8 +1,23 @@
 /** The SQL of programs: clients, grants, and their codes and tokens. */
 import type { ProgramAccess } from '@freehold/contracts';
-import { defineTable, json, nullable, type RowOf, type SqlDatabase, text, time } from '@freehold/store';
+import {
+  boolean,
+  defineTable,
+  integer,
+  json,
+  nullable,
+  type RowOf,
+  type SqlDatabase,
+  text,
+  time,
+} from '@freehold/store';
 import type { SubjectKey } from '../lib/subject.ts';
-import type { CodeBinding, ProgramPolicy, StoredClient } from './contract.ts';
+import {
+  CALLS_PER_MINUTE_DEFAULT,
+  type CodeBinding,
+  type ProgramPolicy,
+  type StoredClient,
+} from './contract.ts';
 
 const clients = defineTable('program_clients', ['scopeId', 'idHash'], {
   scopeId: text(),
@@ -145,6 +160,8 @@ export interface PresentedGrant {
   readonly email: string | null;
   readonly personName: string | null;
   readonly emailVerified: number | null;
+  /** The owner's limit; null for none. */
+  readonly callsPerMinute: number | null;
 }
 
 /**
@@ -153,9 +170,11 @@ export interface PresentedGrant {
  */
 export const PRESENTED_GRANT_SQL = `SELECT g.id, g.name, g.access, g.permissions, g.used_at AS usedMs,
     g.used_from AS usedFrom, g.principal, p.issuer, p.sub, p.email, p.name AS personName,
-    p.email_verified AS emailVerified
+    p.email_verified AS emailVerified,
+    CASE WHEN o.scope_id IS NULL THEN ${CALLS_PER_MINUTE_DEFAULT} ELSE o.calls_per_minute END AS callsPerMinute
   FROM program_tokens t
   JOIN program_grants g ON g.id = t.grant_id
+  LEFT JOIN program_policies o ON o.scope_id = g.scope_id
   JOIN people p ON p.id = g.person_id
   JOIN bindings b ON b.scope_id = g.scope_id AND b.person_id = g.person_id AND b.principal = g.principal
   WHERE t.hash = ?1 AND t.kind IN ('access', 'personal') AND t.expires_at > ?3
@@ -172,6 +191,8 @@ const policies = defineTable('program_policies', ['scopeId'], {
   scopeId: text(),
   programs: text<ProgramPolicy['programs']>(),
   hosts: json<readonly string[]>(),
+  callsPerMinute: nullable(integer()),
+  mails: boolean(),
 });
-export const savePolicy = policies.saving('programs', 'hosts');
+export const savePolicy = policies.saving('programs', 'hosts', 'callsPerMinute', 'mails');
 export const loadPolicy = policies.get;

@@ -4,6 +4,7 @@ export * from './input-shape.ts';
 export * from './own-address.ts';
 export * from './platform-secret.ts';
 export * from './problem-pages.ts';
+export * from './rate-limiter.ts';
 export * from './refusal.ts';
 export * from './request.ts';
 export * from './sender.ts';

@@ -1,7 +1,8 @@
 /** The state that hono carries through one request, and the types that all routes share. */
+
+import type { Allowance, RateLimit } from '@freehold/contracts/http';
 import type { Actor } from '@freehold/directory';
 import type { Context } from 'hono';
-import type { Allowance, RateLimit } from './rate-limit.ts';
 
 /** The place of an incident. */
 export interface IncidentPlace {

@@ -1,6 +1,7 @@
 import { publicError } from '@freehold/contracts';
+import { makeRateLimiter, tooManyCalls } from '@freehold/contracts/http';
 import { expect, test } from 'vitest';
-import { makeRateLimiter, rateLimitHeaders, tooManyCalls } from './rate-limit.ts';
+import { rateLimitHeaders } from './rate-limit.ts';
 
 const LIMIT = { calls: 10, windowSeconds: 60 };
 

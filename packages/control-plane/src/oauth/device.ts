@@ -2,11 +2,17 @@
  * Device codes (RFC 8628): the page at which a member of the roster types the code that a program shows, and decides
  * (section 3.3), and the limit of new codes.
  */
-import { answerOtherMethod, requireSameOrigin, UNKNOWN_ADDRESS } from '@freehold/contracts/http';
+import {
+  type Allowance,
+  answerOtherMethod,
+  makeRateLimiter,
+  type RateLimit,
+  requireSameOrigin,
+  UNKNOWN_ADDRESS,
+} from '@freehold/contracts/http';
 import type { MemberActor } from '@freehold/directory';
 import type { Hono } from 'hono';
 import type { ControlPlaneEnv } from '../http/env.ts';
-import { type Allowance, makeRateLimiter, type RateLimit } from '../http/rate-limit.ts';
 import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';

@@ -3,11 +3,11 @@
  * `/oauth/revoke`.
  */
 import { PlatformError } from '@freehold/contracts';
-import { answerOtherMethod } from '@freehold/contracts/http';
+import { answerOtherMethod, tooManyCalls } from '@freehold/contracts/http';
 import type { GrantedToken, StaffSignIns } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../http/env.ts';
-import { senderOfCall, tooManyCalls } from '../http/rate-limit.ts';
+import { senderOfCall } from '../http/rate-limit.ts';
 import { makeDeviceLimiter, type SourceOfCodes, sourceOfCodes } from './device.ts';
 import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
 import { isOfProgramClient, type ProgramServer } from './program-server.ts';

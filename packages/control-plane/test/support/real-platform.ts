@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, toTimestamp, type VerticalScopeHost } from '@freehold/contracts';
-import type { PlatformSecret } from '@freehold/contracts/http';
+import type { PlatformSecret, RateLimit } from '@freehold/contracts/http';
 import {
   type BackupStore,
   type ConnectionsOptions,
@@ -15,7 +15,6 @@ import { openTestEngine } from '../../../testkit/src/index.ts';
 import { controlPlaneApp } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
 import type { RequestLine } from '../../src/http/env.ts';
-import type { RateLimit } from '../../src/http/rate-limit.ts';
 import type { StaffRelyingParty } from '../../src/index.ts';
 
 const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');

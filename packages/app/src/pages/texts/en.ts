@@ -357,6 +357,9 @@ export const en: Texts = {
     hosts: 'Hosts',
     hostsHint:
       'Host names, with spaces between them. Programs on a computer come from localhost or 127.0.0.1.',
+    callsPerMinute: 'Calls a minute, for each program',
+    callsPerMinuteHint: 'Empty for any number.',
+    mails: 'Send members a mail when a program is let in for them',
     setPolicy: 'Save',
     done: { ended: 'It is ended.', policy: 'The rule is saved.' },
     letIn: (name) => `Let ${name} in?`,

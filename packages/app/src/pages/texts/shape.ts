@@ -238,6 +238,9 @@ export interface Texts {
     readonly policies: Readonly<Record<'any' | 'listed' | 'none', string>>;
     readonly hosts: string;
     readonly hostsHint: string;
+    readonly callsPerMinute: string;
+    readonly callsPerMinuteHint: string;
+    readonly mails: string;
     readonly setPolicy: string;
     readonly done: Readonly<Record<'ended' | 'policy', string>>;
     readonly letIn: With<[name: string]>;
