@@ -360,7 +360,7 @@ describe('the owner', () => {
 });
 
 describe('the rule of the owner', () => {
-  test('limits the calls of each program, and nobody else’s', async () => {
+  test('limits the calls of each program, and of no person', async () => {
     await using opened = await open();
     const { app, owner } = opened;
     const stores = [new ProgramStore(), new ProgramStore()];
