@@ -1,0 +1,151 @@
+/**
+ * The official Python client of MCP (PyPI `mcp`), given only an address: at an instance and at the control plane it is let
+ * in by a person in Chromium, lists its tools, refreshes, is ended, and finds the way in again.
+ */
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { continueAs, DESKTOP, launchBrowser, see, visit } from '../support/browser.ts';
+import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+
+const VERSION = '2.3.0';
+const SCRIPT = join(import.meta.dirname, 'python-client.py');
+/** The client needs 3.10. */
+const hasPython =
+  spawnSync('python3', ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']).status === 0;
+const because = hasPython ? '' : ' (skipped: there is no python3 of 3.10 or later with venv)';
+
+let place: PlatformPlace;
+let platform: RunningPlatform;
+let browser: Browser;
+let directory: string;
+beforeAll(async () => {
+  if (!hasPython) return;
+  directory = mkdtempSync(join(tmpdir(), 'freehold-python-'));
+  execFileSync('python3', ['-m', 'venv', directory]);
+  execFileSync(join(directory, 'bin/pip'), ['install', '-q', `mcp==${VERSION}`]);
+  place = await newPlace();
+  [platform, browser] = await Promise.all([startPlatform(place), launchBrowser()]);
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await platform?.stop();
+  place?.remove();
+  if (directory) rmSync(directory, { recursive: true, force: true });
+});
+
+interface Said {
+  readonly ask?: string;
+  readonly tools?: readonly string[];
+  readonly access?: string;
+  readonly failed?: string;
+}
+
+class PythonClient {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #lines: AsyncIterator<string>;
+  #errors = '';
+
+  constructor(address: string) {
+    this.#child = spawn(join(directory, 'bin/python'), [SCRIPT, address]);
+    this.#child.stderr.on('data', (chunk: Buffer) => {
+      this.#errors += chunk.toString();
+    });
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+  }
+
+  async #next(): Promise<Said> {
+    const { value, done } = await this.#lines.next();
+    if (done) throw new Error(`the client ended: ${this.#errors}`);
+    const said = JSON.parse(value) as Said;
+    if (said.failed !== undefined) throw new Error(`${said.failed}\n${this.#errors}`);
+    return said;
+  }
+
+  /** Gives a command. @param person decides in the browser; without one the client must not ask. */
+  async do(command: string, person?: (url: string) => Promise<void>): Promise<Said> {
+    this.#child.stdin.write(`${command}\n`);
+    const first = await this.#next();
+    expect([command, first.ask !== undefined]).toEqual([command, person !== undefined]);
+    if (first.ask === undefined || !person) return first;
+    await person(first.ask);
+    return this.#next();
+  }
+
+  end(): void {
+    this.#child.kill();
+  }
+}
+
+interface Case {
+  readonly what: string;
+  readonly address: () => string;
+  readonly programs: () => string;
+  /** Signs in where it is not yet, as far as the question. */
+  readonly signIn: (page: Page) => Promise<void>;
+  readonly reading: string;
+  readonly writing: string;
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'an instance',
+    address: () => `${place.url('acme.localhost')}/api/mcp`,
+    programs: () => `${place.url('acme.localhost')}/oauth/programs`,
+    signIn: (page) => continueAs(page, 'Ada Lovelace'),
+    reading: 'order_list',
+    writing: 'order_create',
+  },
+  {
+    what: 'the control plane',
+    address: () => `${place.url('api.localhost')}/mcp`,
+    programs: () => `${place.url('api.localhost')}/oauth/programs`,
+    signIn: (page) => continueAs(page, 'Ada Lovelace'),
+    reading: 'tenants_list',
+    writing: 'tenants_create',
+  },
+];
+
+test.skipIf(!hasPython).each(CASES)(
+  `the Python client gets in at $what with its address alone${because}`,
+  async ({ address, programs, signIn, reading, writing }) => {
+    const { page, context, faults } = await visit(browser, DESKTOP);
+    const client = new PythonClient(address());
+    const letIn = (choice: string) => async () => {
+      await page.getByLabel(choice, { exact: true }).check();
+      await page.getByRole('button', { name: 'Let it in' }).click();
+      await see(page, 'Go back to the program.');
+    };
+    try {
+      const first = await client.do('list', async (url) => {
+        await page.goto(url);
+        await signIn(page);
+        await see(page, 'Python client');
+        await letIn('Reading only')();
+      });
+      expect(first.tools).toContain(reading);
+      expect(first.tools).not.toContain(writing);
+
+      await client.do('expire');
+      const refreshed = await client.do('list');
+      expect(refreshed.tools).toEqual(first.tools);
+      expect(refreshed.access).not.toBe(first.access);
+
+      await page.goto(programs());
+      await page.getByRole('button', { name: /^End Python client/ }).click();
+      const again = await client.do('list', async (url) => {
+        await page.goto(url);
+        await letIn('Everything that you may do')();
+      });
+      expect(again.tools).toContain(writing);
+      expect(faults).toEqual([]);
+    } finally {
+      client.end();
+      await context.close();
+    }
+  },
+);
