@@ -12,6 +12,7 @@ import { makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { openDeployed } from '../../apps/platform/src/applications/deployed.ts';
 import { makeGateway } from '../../apps/platform/src/applications/verticals.ts';
+import { ScopeActivity } from '../../apps/platform/src/network/activity.ts';
 import { openAnchor } from '../../apps/platform/src/storage/anchor.ts';
 import {
   type AdminOperation,
@@ -69,6 +70,7 @@ const deployed = await openDeployed({
   directory: () => points.watch(admin),
   declaredOnly: [],
   onLines: () => undefined,
+  activity: new ScopeActivity(),
   ...world,
 });
 const admin = makeHostAdmin({

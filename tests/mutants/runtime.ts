@@ -296,4 +296,25 @@ export const RUNTIME: readonly Mutant[] = [
     replace: '',
     killer: inNode(damaged, 'a damaged one can be deleted, with what was put aside'),
   },
+  {
+    id: 'runtime-meter-of-strangers',
+    requirement: null,
+    claim: 'A bundle charges operations to a tenant that does not use it.',
+    file: 'apps/platform/src/applications/deployed-lines.ts',
+    find: "if (line.kind === 'invoked' && line.tenant !== undefined && line.scope !== undefined)",
+    replace: "if (line.kind === 'invoked')",
+    killer: inNode(
+      'apps/platform/src/applications/deployed-lines.test.ts',
+      'operations are counted for the tenant of the instance',
+    ),
+  },
+  {
+    id: 'runtime-standing-of-others',
+    requirement: null,
+    claim: 'A bundle reads who stands for a person at an instance of another vertical.',
+    file: `${src}/services/identity-calls.ts`,
+    find: 'const from = input.scopeId === scope ? vertical : await verticalOf({ tenant, scope: input.scopeId });',
+    replace: 'const from = input.scopeId === scope ? vertical : await verticalOf({ tenant, scope });',
+    killer: inNode(hostile, 'it does not get the members of another vertical'),
+  },
 ];

@@ -197,6 +197,7 @@ async function wire(
     hostAdmin,
     storage,
     verticals,
+    deployed,
     fleet: makeFleet(operator.client, activity.noteScope),
     idleScopes,
     activity,
@@ -210,7 +211,7 @@ async function wire(
     onFailure: feeds.onFailure,
   });
   cleanup.add(() => jobs.stop());
-  const gate = openGate({ settings: limits, core, verticals, client: operator.client });
+  const gate = openGate({ settings: limits, core, verticals, deployed, client: operator.client });
   const router = openRouter({
     settings,
     core,
@@ -347,6 +348,7 @@ function openDeployedVerticals({
     issuerFetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
     directory,
     onLines: telemetry.onLines,
+    activity: core.activity,
     now: world.now,
     onIncident: feeds.onIncident,
   });

@@ -17,7 +17,7 @@ import {
 import type { Engine, IncidentSink } from '@freehold/store';
 import { isDamaged, type PutAside, putAside, removeAside } from './copies/damage.ts';
 import type { DatabaseCopies } from './copies/database-copies.ts';
-import { objectIdOf } from './copies/object-files.ts';
+import { databaseBytes, objectIdOf } from './copies/object-files.ts';
 import type { Moved, MoveOrder } from './host/orders.ts';
 import {
   COMPATIBILITY_DATE,
@@ -412,6 +412,11 @@ export class WorkerdRuntime {
     await this.#order(vertical, 'POST', `/remove?scope=${encodeURIComponent(scope)}`);
     removeAside(join(this.#options.folder, vertical), scope);
     await this.#options.copies?.forget(scope);
+  }
+
+  /** The size of a scope's databases, in bytes; null where it has none here. No process is started for it. */
+  databaseBytes(vertical: string, scope: string): number | null {
+    return databaseBytes(join(this.#options.folder, vertical), scope);
   }
 
   /** Whether the process of a vertical runs or starts. */

@@ -1,12 +1,13 @@
 /** Copies of databases that another process writes: whatever it did between two readings, they are laid out as they were. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { databaseBytes } from '../src/copies/object-files.ts';
 import { copyUnit, DatabaseCopies, objectIdOf } from '../src/index.ts';
 
 const SCOPE = 'scp_00000000000000000000000001';
@@ -145,6 +146,15 @@ function write() {
 }
 write();
 console.log('writes');`;
+
+test('the size of the databases of a scope is read from the disk, with their logs', () => {
+  const database = openDatabase('.1.sqlite');
+  database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)');
+  const sizes = ['.1.sqlite', '.1.sqlite-wal'].map((end) => statSync(path(end)).size);
+  expect(databaseBytes(join(folder, 'notes'), SCOPE)).toBe((sizes[0] ?? 0) + (sizes[1] ?? 0));
+  expect(databaseBytes(join(folder, 'notes'), 'scp_of_no_one')).toBeNull();
+  database.close();
+});
 
 test('a commit of which not every byte has arrived does not count yet', async () => {
   const elsewhere = join(home, 'elsewhere.sqlite');

@@ -214,6 +214,7 @@ describe('the accounts of its tenant', () => {
       { scopeId: ACME.scope, config: { BASE_URL: 'https://x.invalid' } },
     ],
     ['the end of an instance', 'forgetScope', { scopeId: ACME.scope }],
+    ['the members of another vertical', 'standingForCopy', { scopeId: BESIDE.scope }],
     ['members of another scope', 'moveMembersIn', { scopeId: ACME.scope, from: BESIDE.scope, copied: null }],
   ])('it does not get %s', async (_what, method, input) => {
     expect(await identity(method, input)).toMatchObject(refused);

@@ -118,6 +118,18 @@ test('no file of the preview has a personal value in clear', () => {
     expect(all.includes(value), value).toBe(false);
 });
 
+test('the operations of the live instance are counted, and those of the preview are not', async () => {
+  const counted = () => place.lines.flatMap((line) => (line.kind === 'invoked' ? line : []));
+  const before = counted().reduce((sum, { operations }) => sum + operations, 0);
+  for (let n = 0; n < 3; n++) await inPreview('person/get', { person: berta });
+  for (let n = 0; n < 2; n++) await inLive('person/get', { person: berta });
+  const sum = () => counted().reduce((all, { operations }) => all + operations, 0) - before;
+  await expect.poll(sum, { timeout: 5_000 }).toBeGreaterThanOrEqual(2);
+  expect(counted().every(({ scope }) => scope === ACME.scope)).toBe(true);
+  // Those of the tests before may be among them.
+  expect(sum()).toBeLessThan(5);
+});
+
 test('it seals for itself, and what it writes is in no live instance', async () => {
   const { id } = await inPreview<{ id: string }>('person/create', { ...BERTA, email: 'new@example.com' });
   expect(await inPreview('person/get', { person: id })).toMatchObject({

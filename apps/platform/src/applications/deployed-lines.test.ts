@@ -8,16 +8,18 @@ const about = { digest: 'd1', atMs: 1, tenant: 'tnt_00000000000000000000000001',
 
 async function take(...lines: HostedLine[]) {
   const incidents: unknown[] = [];
+  const used: unknown[] = [];
   const { promise, resolve } = Promise.withResolvers<readonly HostedLine[]>();
   const onLines = makeDeployedLines({
     runtime: {
       mapStack: async (_vertical, _digest, stack) => stack.replace('main.js:1:2', 'src/items.ts:3:4'),
     },
     onLines: (_vertical, taken) => resolve(taken),
+    onInvoked: (use) => void used.push(use),
     onIncident: (error, where) => void incidents.push([(error as Error).stack, where]),
   });
   onLines('rental', lines);
-  return { lines: await promise, incidents };
+  return { lines: await promise, incidents, used };
 }
 
 test('an exception has the places of its source', async () => {
@@ -41,6 +43,16 @@ test.each(['not JSON', '{"freehold":"incident"}', '{"freehold":"incident","where
   '%s is a line like any other',
   async (text) => {
     const line = { ...about, kind: 'console', level: 'error', text } as const;
-    expect(await take(line)).toEqual({ lines: [line], incidents: [] });
+    expect(await take(line)).toEqual({ lines: [line], incidents: [], used: [] });
   },
 );
+
+test('operations are counted for the tenant of the instance, and are no line', async () => {
+  const { tenant } = about;
+  const { lines, used } = await take(
+    { kind: 'invoked', tenant, scope: SCOPE, operations: 3 },
+    // Of an instance of another vertical: the runtime took its name away.
+    { kind: 'invoked', operations: 5 },
+  );
+  expect([lines, used]).toEqual([[], [{ vertical: 'rental', tenant, scope: SCOPE, quantity: 3 }]]);
+});

@@ -5,10 +5,12 @@
 import type { HostedLine, WorkerdRuntime } from '@freehold/runtime-workerd';
 import type { IncidentSink } from '@freehold/store';
 import { z } from 'zod';
+import type { Use } from '../network/activity.ts';
 
 export interface DeployedLinesOptions {
   readonly runtime: Pick<WorkerdRuntime, 'mapStack'>;
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
+  readonly onInvoked: (use: { readonly vertical: string } & Use) => void;
   readonly onIncident: IncidentSink;
 }
 
@@ -20,7 +22,7 @@ const incident = z.object({
 });
 
 /** Never throws, never rejects. */
-export function makeDeployedLines({ runtime, onLines, onIncident }: DeployedLinesOptions) {
+export function makeDeployedLines({ runtime, onLines, onInvoked, onIncident }: DeployedLinesOptions) {
   const mapped = async (vertical: string, line: HostedLine): Promise<HostedLine> => {
     if (line.kind === 'exception')
       return { ...line, stack: await runtime.mapStack(vertical, line.digest, line.stack) };
@@ -38,7 +40,12 @@ export function makeDeployedLines({ runtime, onLines, onIncident }: DeployedLine
     return { ...about, kind: 'exception', name: 'incident', text: cut(first), stack: cut(stack) };
   };
   return (vertical: string, lines: readonly HostedLine[]): void => {
-    void Promise.all(lines.map((line) => mapped(vertical, line))).then((all) => onLines(vertical, all));
+    // One that names no instance is of no tenant.
+    for (const line of lines)
+      if (line.kind === 'invoked' && line.tenant !== undefined && line.scope !== undefined)
+        onInvoked({ vertical, tenant: line.tenant, scope: line.scope, quantity: line.operations });
+    const shown = lines.filter(({ kind }) => kind !== 'invoked');
+    void Promise.all(shown.map((line) => mapped(vertical, line))).then((all) => onLines(vertical, all));
   };
 }
 

@@ -18,6 +18,7 @@ import {
 } from '@freehold/runtime-workerd';
 import type { IncidentSink } from '@freehold/store';
 import { OperatorNotice } from '../feeds/feeds.ts';
+import type { ScopeActivity } from '../network/activity.ts';
 import type { Fetch } from '../network/guarded-fetch.ts';
 import type { Application } from '../network/router.ts';
 import { markOlder } from '../storage/older-scope.ts';
@@ -43,6 +44,8 @@ export interface DeployedOptions {
   /** The verticals that may call the hosts alone that they declare; `all` for every one. */
   readonly declaredOnly: readonly string[];
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
+  /** Counts what instances do, as it does of compiled-in ones. */
+  readonly activity: Pick<ScopeActivity, 'invoked' | 'touched'>;
   readonly now: () => number;
   readonly onIncident: IncidentSink;
 }
@@ -67,7 +70,7 @@ export interface DeployedVerticals {
 
 /** Opens the runtime. No process runs before one of its verticals is asked for. */
 export async function openDeployed(options: DeployedOptions): Promise<DeployedVerticals> {
-  const { dataDirectory, storage, now, onIncident } = options;
+  const { dataDirectory, storage, activity, now, onIncident } = options;
   const { engine, vault, blobs, keyring } = storage;
   const models = makeModelProviders(options.models);
   const folder = join(dataDirectory, 'runtime');
@@ -111,11 +114,17 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       modelFetch: (url, init) => fetch(url, init),
       isModelProvider: models.has,
       modelSecret: models.secret,
+      onModelCall: (ref) => void activity.touched.set(ref.scope, ref),
       egressPolicy: async (vertical) => policyOf(options.declaredOnly, vertical, runtime.serving(vertical)),
       onLines: (vertical, lines) => onLines(vertical, lines),
     },
   });
-  const onLines = makeDeployedLines({ runtime, onLines: options.onLines, onIncident });
+  const onLines = makeDeployedLines({
+    runtime,
+    onLines: options.onLines,
+    onInvoked: activity.invoked,
+    onIncident,
+  });
   const slugs = units.filter(({ kind }) => kind === bundleUnit.kind);
   await runtime.open(slugs.map(({ key }) => key));
   if (isArchived) {

@@ -72,7 +72,8 @@ export function openTelemetryFeed(options: TelemetryFeedOptions): TelemetryFeed 
     onLines: (vertical, lines) => {
       for (const line of lines)
         if (line.kind === 'dropped') reportDropped(vertical, line.lines, onIncident);
-        else for (const sink of sinks) take(sink, vertical, line, options);
+        // The meters have counted those.
+        else if (line.kind !== 'invoked') for (const sink of sinks) take(sink, vertical, line, options);
     },
     close: async () => {
       clearInterval(timer);
@@ -111,7 +112,7 @@ function lineOf(
 function take(
   sink: Sink,
   vertical: string,
-  line: Exclude<HostedLine, { kind: 'dropped' }>,
+  line: Exclude<HostedLine, { kind: 'dropped' | 'invoked' }>,
   { versionOfBundle, now }: TelemetryFeedOptions,
 ): void {
   const version = versionOfBundle(vertical, line.digest) ?? 'unknown';

@@ -2,6 +2,7 @@
 
 import type { BackupPolicy, DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
+import type { DeployedVerticals } from '../applications/deployed.ts';
 import type { Fleet } from '../applications/operator.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, makeRepeats } from '../feeds/feeds.ts';
@@ -27,6 +28,7 @@ export interface PlatformJobsOptions {
   >;
   /** By slug. */
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
+  readonly deployed: Pick<DeployedVerticals, 'has' | 'runtime'>;
   readonly fleet: Fleet;
   readonly idleScopes: IdleScopes;
   readonly activity: ScopeActivity;
@@ -55,7 +57,8 @@ export interface PlatformJobs extends Pick<JobRunner, 'run'> {
 
 /** Puts it together. Before `begin`, only deliveries run, in scopes that are woken. */
 export function startJobs(options: PlatformJobsOptions): PlatformJobs {
-  const { hostAdmin, storage, verticals, fleet, idleScopes, activity, now, onIncident, onFailure } = options;
+  const { hostAdmin, storage, verticals, deployed, fleet, idleScopes, activity, now, onIncident, onFailure } =
+    options;
   const incident = (method: string) => (error: unknown, ref: { readonly scope: string }) =>
     onIncident(error, { kind: 'platform', key: ref.scope, method });
 
@@ -69,7 +72,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     collect: hostAdmin.collectModelUsage,
     fleet,
     now,
-    isRunning: (vertical) => verticals.has(vertical),
+    isRunning: (vertical) => verticals.has(vertical) || deployed.has(vertical),
     onFailure,
     onError: incident('collectModelUsage'),
   });
@@ -144,7 +147,7 @@ function openMeters(options: PlatformJobsOptions): {
   readonly useMeters: UseMeters;
   readonly storageMeter: StorageMeter;
 } {
-  const { hostAdmin, storage, verticals, fleet, activity, now, onIncident, onFailure } = options;
+  const { hostAdmin, storage, verticals, deployed, fleet, activity, now, onIncident, onFailure } = options;
   const isLive = remembering(options.isLive);
   const failed = (
     error: unknown,
@@ -185,7 +188,9 @@ function openMeters(options: PlatformJobsOptions): {
       fleet,
       databaseBytes: async ({ vertical, scope }) => {
         const known = verticals.get(vertical);
-        return known ? storage.engine.databaseBytes(known.units.scope, scope) : null;
+        return known
+          ? storage.engine.databaseBytes(known.units.scope, scope)
+          : deployed.runtime.databaseBytes(vertical, scope);
       },
       blobs: storage.blobs,
       isLive,

@@ -55,11 +55,19 @@ export class ScopeActivity {
 
   /** Returns the listener for operations that a vertical performs. */
   invokedIn(vertical: string): (scope: string) => void {
-    return (scope) => {
-      const entry = this.#invocations.get(scope);
-      if (entry) entry.quantity += 1;
-      else this.#invocations.set(scope, { vertical, quantity: 1 });
-    };
+    return (scope) => this.#count(vertical, scope, 1);
+  }
+
+  /** An instance of another process performed operations. */
+  readonly invoked = ({ vertical, tenant, scope, quantity }: { readonly vertical: string } & Use): void => {
+    this.noteScope(scope, tenant);
+    this.#count(vertical, scope, quantity);
+  };
+
+  #count(vertical: string, scope: string, quantity: number): void {
+    const entry = this.#invocations.get(scope);
+    if (entry) entry.quantity += quantity;
+    else this.#invocations.set(scope, { vertical, quantity });
   }
 
   readonly noteScope = (scope: string, tenant: string): void => void this.#tenants.set(scope, tenant);

@@ -1,5 +1,6 @@
 /** Puts the gate of the applications together: plans of tenants, sizes of their scopes, and reports to the operator. */
 import type { ControlPlaneClient } from '@freehold/control-plane/client';
+import type { DeployedVerticals } from '../applications/deployed.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { OperatorNotice } from '../feeds/feeds.ts';
 import { type LimitHit, RequestGate } from '../network/activity.ts';
@@ -14,11 +15,12 @@ export interface GateParts {
   readonly settings: LimitSettings;
   readonly core: Pick<Core, 'world' | 'feeds' | 'storage'>;
   readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
+  readonly deployed: { readonly runtime: Pick<DeployedVerticals['runtime'], 'databaseBytes'> };
   /** Its calls are not counted. */
   readonly client: Pick<ControlPlaneClient, 'entitlements'>;
 }
 
-export function openGate({ settings, core, verticals, client }: GateParts): RequestGate {
+export function openGate({ settings, core, verticals, deployed, client }: GateParts): RequestGate {
   const { world, feeds, storage } = core;
   const limits = new PlanLimits({
     settings,
@@ -29,7 +31,10 @@ export function openGate({ settings, core, verticals, client }: GateParts): Requ
     },
     storedOf: async ({ vertical, scope }): Promise<Stored> => {
       const units = verticals.get(vertical)?.units;
-      let bytes = (units && (await storage.engine.databaseBytes(units.scope, scope))) ?? 0;
+      const database = units
+        ? await storage.engine.databaseBytes(units.scope, scope)
+        : deployed.runtime.databaseBytes(vertical, scope);
+      let bytes = database ?? 0;
       let attachments = 0;
       for await (const blob of storage.blobs(scope).list()) {
         bytes += blob.bytes;

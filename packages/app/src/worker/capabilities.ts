@@ -64,6 +64,8 @@ export interface PlatformCapability {
   tellHolder(): Promise<Outcome>;
   /** A request to a provider of language models. A header `held:NAME` stands for the operator's secret of that name. */
   model(request: Request): Promise<Response>;
+  /** So many operations were performed, for the meter of the tenant. */
+  invoked(operations: number): Promise<void>;
   /** Work was enqueued: the runtime calls `work` soon, and after a crash too. */
   wake(): Promise<void>;
 }

@@ -12,7 +12,13 @@ import {
   toFailure,
 } from '@freehold/contracts';
 import { makeUnitObject, makeUnitTools, type UnitObject } from '@freehold/engine-workerd';
-import { makeScopeUnit, runDeliveries, type ScopeMethods, type Vault } from '@freehold/kernel';
+import {
+  makeScopeUnit,
+  runDeliveries,
+  type ScopeMethods,
+  type ScopeUnit,
+  type Vault,
+} from '@freehold/kernel';
 import {
   type BlobStore,
   type Engine,
@@ -81,11 +87,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
   const { vertical } = app;
   const kind = makeScopeUnit(vertical).kind;
   const UnitObject = makeUnitObject<ScopeMethods>(
-    ({ props }) =>
-      makeScopeUnit(vertical, {
-        onWork: () => void (props as InstanceProps).platform.wake().catch(later),
-        foreignSeals: (props as InstanceProps).has.foreignSeals === true ? 'sealed' : 'fault',
-      }),
+    ({ props }) => countingScopeUnit(vertical, props as InstanceProps),
     { onIncident, copyBytesMax: COPY_BYTES_MAX, now, random },
   );
 
@@ -199,6 +201,27 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
   }
 
   return { Instance, Declaration };
+}
+
+/** The wait in which operations are counted together, in milliseconds. A crash loses them: charging too little is better. */
+const COUNT_MS = 1_000;
+
+function countingScopeUnit(vertical: App['vertical'], { platform, has }: InstanceProps): ScopeUnit {
+  const unit = makeScopeUnit(vertical, {
+    onWork: () => void platform.wake().catch(later),
+    foreignSeals: has.foreignSeals === true ? 'sealed' : 'fault',
+  });
+  let operations = 0;
+  const report = (): void => {
+    const counted = operations;
+    operations = 0;
+    void platform.invoked(counted).catch(later);
+  };
+  unit.onInvoked(() => {
+    operations += 1;
+    if (operations === 1) setTimeout(report, COUNT_MS);
+  });
+  return unit;
 }
 
 function callOf(request: Request): HostedCall {

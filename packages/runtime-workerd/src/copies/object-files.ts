@@ -3,7 +3,7 @@
  * each of its facets, and the list of the facets' names.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The unique key of the objects (`config.ts`). workerd derives their ids and their folder from it. */
@@ -54,6 +54,19 @@ export function listObjects(folder: string): readonly ObjectFiles[] {
     databases: databases.sort(([one], [other]) => other - one).map(([, name]) => name),
     facets,
   }));
+}
+
+/** The size of a scope's databases on the disk, their logs included; null where it has none. Opens nothing. */
+export function databaseBytes(folder: string, scope: string): number | null {
+  const object = objectIdOf(scope);
+  const sizes = ['.1.sqlite', '.sqlite'].flatMap((end) =>
+    ['', '-wal'].map((log) => sizeOf(join(objectsIn(folder), `${object}${end}${log}`))),
+  );
+  return sizes[0] === null ? null : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+}
+
+function sizeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
 }
 
 /** Whether a name is one that {@link listObjects} gives to a file of this object. */

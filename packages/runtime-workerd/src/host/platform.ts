@@ -3,6 +3,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers';
 import type { PlatformCapability } from '@freehold/app/worker/capabilities';
 import { type Failure, PlatformError, toFailure } from '@freehold/contracts';
 import type { Outcome, UnitOptions } from '@freehold/store';
+import { note } from './batch.ts';
 import { askPlatform, type HostEnv } from './env.ts';
 
 interface InstanceRef {
@@ -41,6 +42,10 @@ export class Platform extends WorkerEntrypoint<HostEnv, InstanceRef> implements 
     headers.set('x-freehold-target', request.url);
     const { method, body } = request;
     return askPlatform(this.env, '/model', this.ctx.props, { method, body, headers, redirect: 'manual' });
+  }
+
+  async invoked(operations: number): Promise<void> {
+    note(this.env, this.ctx, { kind: 'invoked', ...this.ctx.props, operations });
   }
 
   async wake(): Promise<void> {

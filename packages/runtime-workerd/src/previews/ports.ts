@@ -86,7 +86,12 @@ export function previewPorts({ preview, digest, place, live, now }: PreviewPorts
     modelFetch: () => Promise.reject(unreachable()),
     modelSecret: () => null,
     egressPolicy: async () => ({ mode: network ? 'observe' : 'declared-only', hosts: [] }),
-    onLines: live.onLines,
+    // The operations of a preview are in no meter.
+    onLines: (of, lines) =>
+      live.onLines(
+        of,
+        lines.filter(({ kind }) => kind !== 'invoked'),
+      ),
     foreignSeals: true,
   };
 }

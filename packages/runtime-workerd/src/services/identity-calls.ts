@@ -62,6 +62,13 @@ const ofSameVertical: Rule = async (input, { tenant, scope }, { verticalOf, vert
   return from === null || from === vertical ? input : null;
 };
 
+/** The place that a copy comes from: an instance of this vertical, or one that is gone. */
+const whereCopied: Rule = async (input, { tenant, scope }, { verticalOf, vertical }) => {
+  if (typeof input.scopeId !== 'string') return null;
+  const from = input.scopeId === scope ? vertical : await verticalOf({ tenant, scope: input.scopeId });
+  return from === null || from === vertical ? input : null;
+};
+
 const OF_OWN_SCOPE = [
   ...['listMembers', 'namePrincipals', 'findMember', 'setPendingOwner', 'ownerSeat', 'needsSetup'],
   ...['mintOwnerClaim', 'mintOwnerClaimLink', 'createInvite', 'listInvites', 'showInvite', 'revokeInvite'],
@@ -75,7 +82,7 @@ const OF_OWN_SCOPE = [
   ],
   ...['noteRoles', 'removeMember', 'transferOwner', 'requireTransferable', 'getConfig', 'listIdentityEvents'],
   // It answers the principal that a person has in this scope.
-  ...['findPrincipal', 'membersForCopy', 'standingForCopy', 'endOwnerWindow'],
+  ...['findPrincipal', 'membersForCopy', 'endOwnerWindow'],
 ];
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
@@ -93,6 +100,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['rotateSessionSecret', whenOrdered('session-secret/rotate')],
   ['forgetScope', whenOrdered('delete-scope')],
   ['moveMembersIn', ofSameVertical],
+  ['standingForCopy', whereCopied],
 ]);
 
 /** The requests of the management contract, below `/internal/`, that a rule asks for. */

@@ -51,6 +51,8 @@ export interface PlatformPorts {
   readonly isModelProvider: (url: URL) => boolean;
   /** Reaches the operator's providers of language models, which may be private. A `held:NAME` in a header was replaced by then. */
   readonly modelFetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** An instance called a language model: its usage lines wait there. Default: nothing. */
+  readonly onModelCall?: (ref: InstanceRef) => void;
   /** The operator's secret of a name, for a request to this address; null where it may not go there. */
   readonly modelSecret: (name: string, url: URL) => string | null;
   readonly egressPolicy: (vertical: string) => Promise<EgressPolicy>;

@@ -258,7 +258,7 @@ const NOT_RELAYED =
   /^(?:connection|keep-alive|transfer-encoding|host|content-length|upgrade|te|x-freehold-.*)$/;
 
 /** Sends a request to a provider of models. */
-async function relay({ request, response }: Asked, { ports }: ServicesOptions): Promise<void> {
+async function relay({ request, response, tenant, scope }: Asked, { ports }: ServicesOptions): Promise<void> {
   const target = new URL(String(request.headers['x-freehold-target']));
   // It would reach every service that the platform can, without the guard against private addresses.
   if (!ports.isModelProvider(target))
@@ -270,6 +270,7 @@ async function relay({ request, response }: Asked, { ports }: ServicesOptions): 
   }
   const body = request.method === 'GET' || request.method === 'HEAD' ? null : await readBytes(request);
   const init: RequestInit = { method: request.method ?? 'GET', headers, body, redirect: 'manual' };
+  ports.onModelCall?.({ tenant, scope });
   const answered = await ports.modelFetch(target.href, init).catch(() => null);
   // No answer: the request fails for the application as one to a provider that it cannot reach.
   if (answered === null) return void response.destroy();

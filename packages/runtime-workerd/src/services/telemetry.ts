@@ -4,6 +4,9 @@ import { z } from 'zod';
 /** The most bytes of one batch. */
 export const BATCH_BYTES_MAX = 16 * 1_024 * 1_024;
 
+/** The most operations that one line counts. */
+const OPERATIONS_MAX = 1_000_000;
+
 const about = {
   digest: z.string().max(128),
   atMs: z.number(),
@@ -38,6 +41,12 @@ const hostedLine = z.discriminatedUnion('kind', [
     lines: z.int().min(0),
   }),
   z.object({ kind: z.literal('dropped'), lines: z.int().min(0) }),
+  z.object({
+    kind: z.literal('invoked'),
+    tenant: about.tenant,
+    scope: about.scope,
+    operations: z.int().min(1).max(OPERATIONS_MAX),
+  }),
 ]);
 
 export type HostedLine = z.infer<typeof hostedLine>;
