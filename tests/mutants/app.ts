@@ -266,4 +266,13 @@ export const APP: readonly Mutant[] = [
     replace: '',
     killer: inNode('packages/app/test/programs.test.ts', 'sends no mails where the owner wants none'),
   },
+  {
+    id: 'app-refusal-loses-the-form',
+    requirement: null,
+    claim: 'A refusal of an invite is a page of its own, and what was typed is gone.',
+    file: `${src}/pages/exchange.ts`,
+    find: 'if (!(error instanceof HTTPException) || !error.res) return null;',
+    replace: 'return null;',
+    killer: inNode(pagesTest, 'shows a reader no form, and a manager no role above their own'),
+  },
 ];

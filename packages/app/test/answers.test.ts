@@ -152,8 +152,17 @@ test('an application with pages of its own shows people a page for a refusal of 
   expect(page.text).toContain('<code>not_found</code>');
   const response = await fixture.reader().api('GET', '/api/nothing');
   expect(response.headers.get('content-type')).toBe('application/problem+json');
+  // A missing file is no page.
+  expect((await fixture.reader().api('GET', '/assets/gone.js')).status).toBe(404);
   // Its own pages are served as before: the supplied ones take no address of theirs.
   expect((await fixture.reader().open('/team')).text).toBe(new TextDecoder().decode(BODY));
+});
+
+test('an application whose pages are not built says so', async () => {
+  await using fixture = await openSmallApp({ app: { web: './web' } });
+  const page = await fixture.reader().open('/');
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining('run npm run build')]);
+  expect((await fixture.reader().open('/bookings')).status).toBe(404);
 });
 
 test('an application keeps the supplied pages beside its own where it says so', async () => {

@@ -23,7 +23,10 @@ export async function invitePage(x: Exchange, link: Link): Promise<Response> {
     });
   const { state, invitedBy, role, email, expiresAt } = found.done;
   if (state !== 'pending')
-    return show(x, page(t.links.closed, html`<p>${t.links.states[state]}</p>${wayOn(x)}`));
+    return show(x, {
+      ...page(t.links.closed, html`<p>${t.links.states[state]}</p>${wayOn(x)}`),
+      ...statusOf(link),
+    });
   const path = `${PATHS.front}?invite=${encodeURIComponent(link.token)}`;
   const body = html`<p>${t.links.invitedBy(invitedBy ?? t.links.theOwner, me.business, roleName(x, role))}</p>
 ${email !== null && html`<p class="muted">${t.links.forAddress(email)}</p>`}

@@ -45,6 +45,10 @@ describe('the first page', () => {
     expect(page.text).toContain('Eve (eve@example.org)');
     expect(page.text).toContain('/api/auth/login?switch');
     expect(page.text).toContain('/api/auth/logout');
+    // The account is theirs at least.
+    expect(page.text).toMatch(
+      /<nav[^>]*><ul><li><a href="\/account">[^<]*<\/a><\/li><li><a href="\/api\/auth\/logout/,
+    );
   });
 
   test('shows a member what is there, and only what they may use', async () => {
@@ -56,6 +60,8 @@ describe('the first page', () => {
     const porters = await member.open('/');
     for (const path of ['/team', '/log', '/erase']) expect(porters.text).not.toContain(`href="${path}"`);
     expect(porters.text).toContain('href="/log/history"');
+    const { member: manager } = await fixture.join(ada, 'moe', { role: 'manager', name: 'Moe' });
+    expect((await manager.open('/')).text).toContain('<li><a href="/log">');
   });
 
   test('names the line to change while sign-in is not wired, and every other page is closed', async () => {
@@ -65,7 +71,7 @@ describe('the first page', () => {
     expect(page.text).toMatch(/In pages\/pages\.test\.ts:\d+, replace unauthenticated\(\) by signedIn\(\)\./);
     const closed = await (await raw.signedIn('ada')).open('/account');
     expect(closed.status).toBe(401);
-    expect(closed.text).toContain('Sign-in is not wired yet');
+    expect(closed.text).toMatch(/Sign-in is not wired yet: in pages\/pages\.test\.ts:\d+, replace/);
     expect((await reader.send('/team/role', { member: 'x', role: 'owner' })).status).toBe(401);
   });
 });
@@ -92,12 +98,19 @@ describe('a link', () => {
     expect((await cy.open('/')).text).toContain('Your role: Porter');
     // The link is spent for the next person, who reads why.
     const late = await (await fixture.signedIn('dan', 'Dan')).send('/accept-invite', { token });
+    expect([late.status, headingOf(late)]).toEqual([409, 'This invite is closed']);
     expect(late.text).toContain('This invite was accepted already.');
+    // A step without a sign-in is answered by the page that offers it.
+    const unknown = await fixture.reader().send('/accept-invite', { token });
+    expect([unknown.status, headingOf(unknown)]).toEqual([401, 'Sign in first']);
+    expect(unknown.text).toContain('href="/api/auth/login?returnTo=%2F"');
   });
 
   test('that does not work says so', async () => {
     const page = await fixture.reader().open('/?invite=%3Cscript%3E');
     expect([page.status, headingOf(page)]).toEqual([404, 'This link does not work']);
+    expect(page.text).toContain('href="/api/auth/login?returnTo=%2F"');
+    expect((await ada.open('/?invite=none')).text).not.toContain('/api/auth/login');
   });
 
   test('of a claim makes the owner, and a wrong one is refused on its page', async () => {
@@ -147,6 +160,10 @@ describe('the team', () => {
     });
     expect(made.status).toBe(201);
     expect(made.text).toContain('https://inn.example/?invite=');
+    // The address of no page of a link goes to another site.
+    expect(made.headers.get('referrer-policy')).toBe('strict-origin');
+    const link = new URL(/value="(https:[^"]+)"/.exec(made.text)?.[1] ?? '').search;
+    expect((await fixture.reader().open(`/${link}`)).text).toContain('hal@example.org');
     expect(made.text).toContain('mailto:hal%40example.org?subject=');
     const team = await ada.open('/team');
     expect(team.text).toContain('Hal &quot;H&quot;');
@@ -165,6 +182,7 @@ describe('the team', () => {
       /id="email"[^>]*aria-invalid="true"[^>]*aria-describedby="email-hint email-fault"/,
     );
     expect(page.text).toMatch(/<title>Error: /);
+    expect((await ada.open('/team')).text).not.toMatch(/<title>Error: /);
   });
 
   test('hands over the owner seat after a question', async () => {
@@ -193,6 +211,10 @@ describe('the team', () => {
     const managed = await manager.open('/team');
     expect(managed.text).toContain('<option value="porter"');
     expect(managed.text).not.toContain('<option value="owner"');
+    // One that was typed in all the same is refused on the page of its form.
+    const refused = await manager.send('/team/invite', { role: 'owner', email: '', name: 'Zoe' });
+    expect([refused.status, headingOf(refused)]).toEqual([403, 'Team']);
+    expect(refused.text).toContain('value="Zoe"');
   });
 
   test('has pages', async () => {
