@@ -65,6 +65,7 @@ export default defineConfig({
           name: 'sim',
           include: ['tests/sim/**/*.test.ts'],
           testTimeout: 120_000,
+          isolate: false,
         },
       },
       {
@@ -76,6 +77,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
+          isolate: false,
         },
       },
       // The same tests of an application, deployed: only `npm run test:long` runs them.

@@ -124,7 +124,7 @@ async function followGuide(steps: readonly Step[]): Promise<void> {
       } else if (step.kind === 'run' && step.command === 'npm start') {
         seen = { from: 'npm', output: await start() };
       } else if (step.kind === 'run' && step.command !== 'npm ci') {
-        const { code, output } = await shell.run(step.command);
+        const { code, output } = await shell.run(ownCommand(step.command));
         if (code !== 0) throw new Error(`${step.command} ended with ${code}:\n${output}`);
         publish(output);
         seen = { from: step.command.includes('npm ') ? 'npm' : 'shell', output };
@@ -139,6 +139,17 @@ async function followGuide(steps: readonly Step[]): Promise<void> {
     }
   }
 }
+
+/**
+ * Leaves out npx, which only finds the program and takes as long as the program itself. The first command of the guide
+ * goes through it.
+ */
+function ownCommand(command: string): string {
+  const own = usedNpx ? command.replaceAll('npx --no-install freehold', 'freehold') : command;
+  usedNpx ||= command.includes('npx ');
+  return own;
+}
+let usedNpx = false;
 
 /**
  * Starts what `npm start` starts, with the settings of the guide, in place of the running one. One process without a
