@@ -17,7 +17,7 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
     ['oidc-rp', '@freehold/store'],
     ['auth', '@freehold/kernel'],
     ['vertical-host', '@freehold/store'],
-    ['directory', '@freehold/auth'],
+    ['directory', '@freehold/kernel'],
     ['control-plane', '@freehold/store'],
     ['engine-node', '@freehold/kernel'],
     ['engine-workerd', '@freehold/kernel'],
@@ -60,6 +60,7 @@ const allowed: readonly (readonly [pkg: string, source: string])[] = [
     'cli',
     `import { makeControlPlaneClient } from '@freehold/control-plane/client';\nexport const y = makeControlPlaneClient;\n`,
   ],
+  ['directory', `import { accessOf } from '@freehold/auth/grants';\nexport const y = accessOf;\n`],
   ['auth', `import { safePath } from '@freehold/oidc-rp';\nexport const y = safePath;\n`],
 ];
 

@@ -139,14 +139,17 @@ export function routeOf(operation: AdminOperation, table: AdminOperationTable): 
   const names = pathParams(operation.path);
   const readParams = textReader('The path', schemas.params);
   const readQuery = textReader('The query', schemas.query);
+  const takesQuery = Object.keys(schemas.query.shape).length > 0;
   const unsafe = isUnsafe(operation.method);
   const takesKey = takesIdempotencyKey(operation);
   const takesCondition = takesIfMatch(operation);
   const mayFollow = answersEvents(operation);
   const { upload, form } = operation;
   const read: Route['read'] = async (request, given) => {
-    const params = readParams(names.map((name) => [name, [given[name] ?? '']]));
-    const query = readQuery(queryFields(new URL(request.url)));
+    const params = names.length === 0 ? {} : readParams(names.map((name) => [name, [given[name] ?? '']]));
+    const url = new URL(request.url);
+    // A query that no operation asks for is refused by its fields.
+    const query = takesQuery || url.search !== '' ? readQuery(queryFields(url)) : {};
     const events = mayFollow && acceptsEvents(request.headers) ? { events: true } : {};
     if (!unsafe) return { params, query, body: {}, ...events };
     const idempotencyKey = idempotencyKeyOf(request.headers, takesKey);
