@@ -265,8 +265,8 @@ export const RUNTIME: readonly Mutant[] = [
     requirement: null,
     claim: 'The copy of a scope that was deleted stays, and comes back with the next restore.',
     file: `${src}/runtime.ts`,
-    find: 'if (isDone) await this.remove(vertical, scope);',
-    replace: 'if (!isDone) await this.remove(vertical, scope);',
+    find: 'if (isDeleted) await this.remove(vertical, scope);',
+    replace: '',
     killer: inNode(supervisor, 'of a scope that was deleted nothing is left'),
   },
   {
@@ -276,7 +276,7 @@ export const RUNTIME: readonly Mutant[] = [
     file: `${src}/runtime.ts`,
     find: 'aside.undo();',
     replace: '',
-    killer: inNode(damaged, 'a copy that is refused leaves it where it was'),
+    killer: inNode(damaged, 'a copy takes its place; one that is refused does not'),
   },
   {
     id: 'damage-within-is-not-seen',
@@ -294,7 +294,7 @@ export const RUNTIME: readonly Mutant[] = [
     file: `${src}/runtime.ts`,
     find: 'removeAside(join(this.#options.folder, vertical), scope);',
     replace: '',
-    killer: inNode(damaged, 'a damaged one can be deleted, with what was put aside'),
+    killer: inNode(damaged, 'and a damaged one can be deleted'),
   },
   {
     id: 'runtime-meter-of-strangers',

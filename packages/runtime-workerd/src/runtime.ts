@@ -12,6 +12,7 @@ import {
   MANAGED_TENANT_HEADER,
   PLATFORM_SECRET_HEADER,
   PlatformError,
+  problemDocument,
   type VerticalManifest,
 } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
@@ -143,8 +144,8 @@ interface ProcessParts {
 const CHECKS = '-checks';
 /** Where the management contract is. */
 const INTERNAL = '/internal/';
-/** The requests of the management contract after which nothing of a damaged database is served. */
-const REPLACING: ReadonlySet<string> = new Set(['restore', 'delete-scope']);
+/** The requests of the management contract that need nothing of a damaged database. */
+const REPLACING: ReadonlySet<string> = new Set(['restore', 'examine-copy', 'delete-scope']);
 /** The least time between two looks into the database of an instance that does not answer. */
 const LOOK_AGAIN_MS = 60_000;
 /** The longest wait of `setTimeout`. */
@@ -161,8 +162,8 @@ export class WorkerdRuntime {
   readonly #scripts = new Map<string, ScriptRow>();
   /** The ids of objects whose database is damaged, or gone and not laid out again: they are not served. */
   readonly #unreadable: Set<string>;
-  /** Scope → when its database was looked into, by the process's own clock. */
-  readonly #looks = new Map<string, number>();
+  /** Scope → the last look into its database, with the time of the process's own clock. */
+  readonly #looks = new Map<string, { readonly atMs: number; readonly done: Promise<boolean> }>();
   readonly #orders = new OrdersInFlight();
   readonly #signIns: SignIns;
   /** Slug → the timer of a process that rests. */
@@ -337,29 +338,58 @@ export class WorkerdRuntime {
     const body = ORDERS.has(path) ? ((await request.clone().json()) as Record<string, unknown>) : {};
     const headers = new Headers(request.headers);
     headers.set(PLATFORM_SECRET_HEADER, platformSecret[0] ?? '');
+    const call = { tenant, scope, node: null, clientAddress: null, caller: null };
+    const order = { tenant, scope, path, body };
     const shown = new Request(request, { headers });
-    const anonymous = { node: null, clientAddress: null, caller: null };
-    const call = { tenant, scope, ...anonymous };
-    const send = (evenIfUnreadable: boolean) => () => this.#send(vertical, shown, call, { evenIfUnreadable });
-    if (!REPLACING.has(path)) return this.#orders.during({ tenant, scope, path, body }, send(false));
+    if (!REPLACING.has(path)) {
+      // The platform is told at once, and not by the second request as visitors are: it asks because it wants to know.
+      const answered = this.#isUnreadable(scope)
+        ? null
+        : await this.#orders.during(order, () => this.#send(vertical, shown, call));
+      if (answered && !(await hasFailed(answered))) return answered;
+      if (answered) await this.#look(vertical, scope);
+      return answered && !this.#isUnreadable(scope) ? answered : problemDocument(unreadable());
+    }
+    return this.#replacing(vertical, shown, { path, scope }, (sent) =>
+      this.#orders.during(order, () => this.#send(vertical, sent, call, { evenIfUnreadable: true })),
+    );
+  }
+
+  /**
+   * Answers a request that needs nothing of a damaged database: that is put aside before, and comes back where nothing took
+   * its place.
+   */
+  async #replacing(
+    vertical: string,
+    request: Request,
+    { path, scope }: { readonly path: string; readonly scope: string },
+    send: (request: Request) => Promise<Response>,
+  ): Promise<Response> {
     const aside = await this.#putDamagedAside(vertical, scope);
-    const answered = await this.#orders.during({ tenant, scope, path, body }, send(true));
-    // Read first: the end of the instance would cut its answer off.
-    const said = await answered.text();
-    const isDone =
-      answered.ok ||
-      // An answer about another tenant's scope has no reason.
-      (path === 'delete-scope' && reasonIn(said) === 'unknown_scope');
-    if (isDone) this.#unreadable.delete(objectIdOf(scope));
-    else if (aside) {
+    const putBack = async (): Promise<void> => {
+      if (aside === null) return;
       await this.#process(vertical).end();
       aside.undo();
+    };
+    try {
+      const answered = await send(aside ? evenIfMissing(request) : request);
+      // Read first: the end of the instance would cut its answer off.
+      const said = await answered.text();
+      // An answer about another tenant's scope has no reason.
+      const isDeleted = path === 'delete-scope' && (answered.ok || reasonIn(said) === 'unknown_scope');
+      const isRestored = path === 'restore' && answered.ok;
+      if (isDeleted || isRestored) {
+        this.#looks.delete(scope);
+        this.#unreadable.delete(objectIdOf(scope));
+      } else await putBack();
+      if (path === 'delete-scope') this.#signIns.forget(scope);
+      if (isDeleted) await this.remove(vertical, scope);
+      if (isRestored && aside) return Response.json({ ...JSON.parse(said), setAside: aside.name });
+      return new Response(said, answered);
+    } catch (error) {
+      await putBack();
+      throw error;
     }
-    if (path === 'delete-scope') {
-      this.#signIns.forget(scope);
-      if (isDone) await this.remove(vertical, scope);
-    } else if (isDone && aside) return Response.json({ ...JSON.parse(said), setAside: aside.name });
-    return new Response(said, answered);
   }
 
   /** Makes room for a copy, and for the end of a scope, where the database is damaged. Null for one that is whole. */
@@ -471,18 +501,31 @@ export class WorkerdRuntime {
     { evenIfUnreadable = false } = {},
   ): Promise<Response> {
     const { bundle } = this.#requireServing(vertical);
-    if (!evenIfUnreadable) this.#requireDatabase(call.scope);
+    // An instance whose database is missing would begin anew, and hide that it is.
+    if (!evenIfUnreadable && this.#isUnreadable(call.scope)) throw unreadable();
     const answered = await sendCall(this.#process(vertical), request, { ...call, serving: bundle });
     if (await hasFailed(answered)) void this.#look(vertical, call.scope);
     return answered;
   }
 
   /** Finds out whether an instance fails because its database is damaged, and tells the operator. It never rejects. */
-  async #look(vertical: string, scope: string): Promise<void> {
+  #look(vertical: string, scope: string): Promise<boolean> {
     const last = this.#looks.get(scope);
-    if (last !== undefined && performance.now() - last < LOOK_AGAIN_MS) return;
-    this.#looks.set(scope, performance.now());
-    if (!(await isDamaged(join(this.#options.folder, vertical), scope).catch(() => false))) return;
+    if (last && performance.now() - last.atMs < LOOK_AGAIN_MS) return last.done;
+    const done = isDamaged(join(this.#options.folder, vertical), scope).then(
+      (damaged) => {
+        // A copy may have taken its place meanwhile.
+        if (damaged && this.#looks.get(scope) === look) this.#noteDamaged(vertical, scope);
+        return damaged;
+      },
+      () => false,
+    );
+    const look = { atMs: performance.now(), done };
+    this.#looks.set(scope, look);
+    return done;
+  }
+
+  #noteDamaged(vertical: string, scope: string): void {
     this.#unreadable.add(objectIdOf(scope));
     const text = `The database of the instance ${scope} of ${vertical} is damaged; all others are served. Restore a backup of it (freehold scopes restore), or, with an archive, end the platform and run: npm start -- recover deployed/${scope}`;
     this.#options.onIncident(new Error(text), { kind: 'deployed', key: scope, method: 'open' });
@@ -493,12 +536,8 @@ export class WorkerdRuntime {
     return this.#unreadable.size;
   }
 
-  /** An instance whose database is missing would begin anew, and hide that it is. */
-  #requireDatabase(scope: string): void {
-    if (this.#unreadable.size === 0 || !this.#unreadable.has(objectIdOf(scope))) return;
-    throw new PlatformError('unavailable', 'The database of this cannot be read. The operator was told.', {
-      reason: 'unit_unreadable',
-    });
+  #isUnreadable(scope: string): boolean {
+    return this.#unreadable.size > 0 && this.#unreadable.has(objectIdOf(scope));
   }
 
   #requireServing(vertical: string): ScriptRow {
@@ -644,6 +683,19 @@ function reasonIn(problem: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A request about a copy, for a scope whose database was put aside: there is none now. */
+function evenIfMissing(request: Request): Request {
+  const url = new URL(request.url);
+  if (url.searchParams.has('format')) url.searchParams.set('ifMissing', 'make');
+  return new Request(url, request);
+}
+
+function unreadable(): PlatformError {
+  return new PlatformError('unavailable', 'The database of this cannot be read. The operator was told.', {
+    reason: 'unit_unreadable',
+  });
 }
 
 /** Whether an instance could not answer: the answer of its supervisor. */

@@ -64,9 +64,8 @@ export function putAside(folder: string, scope: string, nowMs: number): PutAside
   return {
     name: database + stamp,
     undo: () => {
-      // SQLite would take the log of a refused copy for one of the file that comes back.
-      for (const name of files())
-        renameSync(join(directory, name), join(directory, `${name}${stamp}-refused`));
+      // Those of a refused copy: SQLite would take its log for one of the file that comes back.
+      for (const name of files()) rmSync(join(directory, name));
       for (const name of names) renameSync(join(directory, name + stamp), join(directory, name));
     },
   };
