@@ -639,4 +639,13 @@ export const AUTH: readonly Mutant[] = [
     replace: "return ['consent', issuer, sub, sid.slice(0, 0)];",
     killer: inNode(programs, 'comes back from the same session alone'),
   },
+  {
+    id: 'auth-deleted-account-keeps-programs',
+    requirement: null,
+    claim: 'The programs of a deleted account go on.',
+    file: `${src}/sessions/session-state.ts`,
+    find: '  endGrantsOfSubject(unit, { issuer, sub });\n  const nowMs',
+    replace: '  const nowMs',
+    killer: inNode(`${src}/accounts/operations.test.ts`, 'ends the programs and tokens of its person'),
+  },
 ];

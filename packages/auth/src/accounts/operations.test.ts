@@ -1,6 +1,7 @@
 /** Accounts as a whole: their public view, their events, and their look-ups. */
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
+import { callerWith, refresh, serverOver, signedIn } from '../../test/programs.ts';
 import { HOUR_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
 import { ATTEMPTS_SQL, FORGET_ATTEMPTS_SQL } from './attempt-store.ts';
 import { directoryIssuer } from './contract.ts';
@@ -195,6 +196,43 @@ describe('deleting an account', () => {
     const again = await directory.importAccount({ email: ADA, emailVerified: true });
     expect(again.userId).not.toBe(userId);
   });
+
+  test.each(['by its holder', 'by the owner'])(
+    'ends the programs and tokens of its person, %s, and they are not of the next person with that address',
+    async (how) => {
+      const platform = await openAccounts();
+      const { directory, ada, holder } = platform;
+      const issuer = directoryIssuer(TENANT_A);
+      const owner = await directory.setPendingOwner({ scopeId: SCOPE });
+      await directory.resolvePrincipal({ scopeId: SCOPE, subject: { issuer, sub: 'the owner' } });
+      const join = async (sub: string) => {
+        const principal = await directory.newPrincipal();
+        const invite = { scopeId: SCOPE, principal, role: 'member', createdBy: owner.principal };
+        const { token } = await directory.createInvite(invite);
+        await directory.claimInvite({ token, subject: { issuer, sub, email: ADA } });
+        return { issuer, sub };
+      };
+      const subject = await join(ada.userId);
+      const server = serverOver(platform);
+      const program = await signedIn({ server, ada: { subject, sid: 'sid' } });
+      const { token } = await directory.makePersonalToken({
+        ...{ scopeId: SCOPE, subject, name: 'script', allowed: { access: 'all' }, ttlMs: HOUR_MS },
+      });
+      const secrets = [program.access, token];
+      for (const secret of secrets) expect(await callerWith(directory, secret)).not.toBeNull();
+      const { userId } = ada;
+      await directory.deleteAccount(
+        how === 'by the owner' ? { scopeId: SCOPE, userId, by: owner.principal } : holder(),
+      );
+      const next = await directory.importAccount({ email: ADA, emailVerified: true });
+      await join(next.userId);
+      for (const secret of secrets) expect(await callerWith(directory, secret)).toBeNull();
+      expect(await refresh(server, program.clientId, program.refresh)).toMatchObject({
+        body: { error: 'invalid_grant' },
+      });
+      expect((await directory.listPrograms({ scopeId: SCOPE, principal: null })).items).toEqual([]);
+    },
+  );
 
   test('is its holder’s while they are signed in, and refused to the owner of a seat', async () => {
     const { directory, ada, holder } = await openAccounts();
