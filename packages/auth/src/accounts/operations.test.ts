@@ -204,12 +204,15 @@ describe('deleting an account', () => {
       const { directory, ada, holder } = platform;
       const issuer = directoryIssuer(TENANT_A);
       const owner = await directory.setPendingOwner({ scopeId: SCOPE });
-      await directory.resolvePrincipal({ scopeId: SCOPE, subject: { issuer, sub: 'the owner' } });
+      await directory.resolvePrincipal({
+        scopeId: SCOPE,
+        subject: { issuer, sub: 'the owner', email: null, name: null },
+      });
       const join = async (sub: string) => {
         const principal = await directory.newPrincipal();
         const invite = { scopeId: SCOPE, principal, role: 'member', createdBy: owner.principal };
         const { token } = await directory.createInvite(invite);
-        await directory.claimInvite({ token, subject: { issuer, sub, email: ADA } });
+        await directory.claimInvite({ token, subject: { issuer, sub, email: ADA, name: 'Ada' } });
         return { issuer, sub };
       };
       const subject = await join(ada.userId);
