@@ -7,6 +7,7 @@ import {
   type Consenter,
   makeAuthorizationServer,
 } from '../src/oauth/authorization-server.ts';
+import { makeAssertions } from '../src/oauth/lib/client-assertion.ts';
 import { type DocumentFetch, makeClientDocuments } from '../src/oauth/lib/client-document.ts';
 import { presentedTokenHash } from '../src/programs/secrets.ts';
 import { openPlatform, person, SCOPE, TENANT_A, type TestPlatform, testRandom } from './support.ts';
@@ -40,6 +41,7 @@ export function serverOver(
   { scopeId = SCOPE, origin = ORIGIN, secrets = [SECRET], fetch = noFetch }: ServerOptions = {},
 ): AuthorizationServer {
   const now = () => clock.nowMs;
+  const documents = makeClientDocuments({ fetch, now });
   return makeAuthorizationServer({
     tenantId: TENANT_A,
     scopeId,
@@ -47,7 +49,8 @@ export function serverOver(
     resources: [`${origin}/api/mcp`, origin],
     sessionSecrets: secrets,
     directory,
-    documents: makeClientDocuments({ fetch, now }),
+    documents,
+    assertions: makeAssertions({ ...documents, now }),
     now,
     random: testRandom(),
   });

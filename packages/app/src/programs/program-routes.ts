@@ -2,7 +2,12 @@
  * The way in for programs: the metadata and endpoints of an authorization server for the instance itself, the consent, and
  * the page of what was let in. For a deployed application the platform mounts them in front of it.
  */
-import { AUTHORIZATION_SERVER_PATH, makeClientDocuments, OAUTH_PATHS } from '@freehold/auth/programs';
+import {
+  AUTHORIZATION_SERVER_PATH,
+  makeAssertions,
+  makeClientDocuments,
+  OAUTH_PATHS,
+} from '@freehold/auth/programs';
 import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
@@ -32,9 +37,11 @@ const PAGES: readonly { readonly path: string; readonly get?: Handler; readonly 
 
 export function mountPrograms(app: Hono<AppEnv>, options: ProgramOptions): void {
   const { fetch, now, signIn, nameOf } = options;
+  const documents = makeClientDocuments({ fetch, now });
   const parts: ProgramParts = {
     ...options,
-    documents: makeClientDocuments({ fetch, now }),
+    documents,
+    assertions: makeAssertions({ ...documents, now }),
     pageLook: makeLook(colorOf(options.look ?? {})),
   };
 

@@ -13,6 +13,7 @@ import type { SubjectKey } from '../lib/subject.ts';
 import { hashToken } from '../lib/token.ts';
 import type { ClientProof, TokenAnswer } from '../programs/contract.ts';
 import { type Client, hostOf } from './lib/client.ts';
+import type { Assertions } from './lib/client-assertion.ts';
 import { type ClientDocuments, isDocumentId } from './lib/client-document.ts';
 import { readClientProof } from './lib/client-proof.ts';
 import { describable, OAuthError, oauthErrorAnswer } from './lib/errors.ts';
@@ -53,6 +54,8 @@ export interface AuthorizationServerOptions {
   readonly directory: ProgramDirectory;
   /** Shared by all instances of a process. */
   readonly documents: ClientDocuments;
+  /** Shared by all instances of a process. */
+  readonly assertions: Assertions;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** Whether pages of other origins may call the endpoints. Default: true. */
@@ -243,7 +246,7 @@ async function answerRegistration({ seals, now, random }: Parts, request: Reques
 /** RFC 6749, sections 4.1.3 and 6. */
 async function answerToken(parts: Parts, request: Request): Promise<Response> {
   const parameters = await readParameters(request);
-  const client = readClientProof(request.headers, parameters);
+  const client = await proveClient(parts, request, parameters);
   requireOwnResource(parts, parameters);
   const answer = await tokensFor(parts, parameters, client);
   if (answer.outcome === 'refused') throw refusedTokens(answer.because);
@@ -287,13 +290,35 @@ function refusedTokens(because: 'client' | 'grant'): OAuthError {
 }
 
 /** RFC 7009, section 2. */
-async function answerRevocation({ directory, scopeId }: Parts, request: Request): Promise<Response> {
+async function answerRevocation(parts: Parts, request: Request): Promise<Response> {
+  const { directory, scopeId } = parts;
   const parameters = await readParameters(request);
-  const client = readClientProof(request.headers, parameters);
+  const client = await proveClient(parts, request, parameters);
   const token = requireParameter(parameters, 'token');
   const { isClient } = await directory.revokeToken({ scopeId, client, token });
   if (!isClient) throw refusedTokens('client');
   return new Response(null, { status: 200 });
+}
+
+/**
+ * Returns the client of a request. One that was let in with keys proves itself by an assertion; the directory judges the
+ * secrets of all others.
+ * @throws OAuthError `invalid_client`, `invalid_request`.
+ */
+async function proveClient(
+  { directory, scopeId, assertions, origin }: Parts,
+  request: Request,
+  parameters: Parameters,
+): Promise<ClientProof> {
+  const { assertion, ...proof } = readClientProof(request.headers, parameters);
+  const stored = await directory.findClient({ scopeId, id: proof.id });
+  const method = stored && (JSON.parse(stored.metadata) as Pick<Client, 'authMethod'>).authMethod;
+  const hasKeys = stored?.kind === 'document' && method === 'private_key_jwt';
+  if (hasKeys !== (assertion !== null)) throw refusedTokens('client');
+  if (assertion === null) return proof;
+  const audience = [origin, origin + new URL(request.url).pathname, origin + OAUTH_PATHS.token];
+  await assertions.verify({ id: proof.id, assertion, audience });
+  return proof;
 }
 
 /** A token is for this instance alone (RFC 8707, section 2). Without the parameter it is meant. */

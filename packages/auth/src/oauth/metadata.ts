@@ -1,5 +1,6 @@
 /** The metadata of an instance as the authorization server of its own resource (RFC 8414). */
 import { CLIENT_AUTH_METHODS } from './lib/client.ts';
+import { ASSERTION_ALGORITHMS } from './lib/client-assertion.ts';
 
 /** Section 3 of RFC 8414: an issuer without a path has its document at the well-known path itself. */
 export const AUTHORIZATION_SERVER_PATH = '/.well-known/oauth-authorization-server';
@@ -26,7 +27,9 @@ export function authorizationServerMetadata(
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
+    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     code_challenge_methods_supported: ['S256'],
     // RFC 9207, section 3.
     authorization_response_iss_parameter_supported: true,

@@ -36,7 +36,12 @@ describe('RFC 8414 and 9728: the metadata', () => {
       device_authorization_endpoint: `${ORIGIN}/oauth/device_authorization`,
       revocation_endpoint: `${ORIGIN}/oauth/revoke`,
       code_challenge_methods_supported: ['S256'],
-      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: [
+        'none',
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+      ],
       registration_endpoint: `${ORIGIN}/oauth/register`,
       client_id_metadata_document_supported: true,
     });

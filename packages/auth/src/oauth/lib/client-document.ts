@@ -2,11 +2,14 @@
  * Client ID Metadata Documents (draft-ietf-oauth-client-id-metadata-document): the `client_id` is the https address of a
  * document, which its host alone can write. A program needs no registration then, and its host name is proven.
  */
-import { type Client, parseClient } from './client.ts';
+import type { JSONWebKeySet } from 'jose';
+import { type Client, parseClient, parseKeys } from './client.ts';
 import { OAuthError } from './errors.ts';
 
 /** Section 6.6 of the draft recommends 5 KiB. */
 const DOCUMENT_BYTES_MAX = 5 * 1_024;
+/** Twenty keys of 4,096 bits, with their certificates left out. */
+const KEYS_BYTES_MAX = 32 * 1_024;
 const TIMEOUT_MS = 5_000;
 const TTL_MS = 5 * 60_000;
 /** A host that cannot be reached is asked again after this, so that retries do not load it. */
@@ -35,6 +38,13 @@ export function isDocumentId(id: string): boolean {
 export interface ClientDocuments {
   /** Returns the client behind an address. @throws OAuthError `invalid_client`, or `invalid_client_metadata`. */
   load(id: string): Promise<Client>;
+  /**
+   * Returns the public keys of a client as its document has them now. Only clients that a person let in are asked about, so
+   * that no anonymous sender chooses an address.
+   * @param isAgain whether no known key fits: keys that are older than half a minute are fetched anew.
+   * @throws as {@link load}.
+   */
+  loadKeys(id: string, isAgain?: boolean): Promise<JSONWebKeySet>;
 }
 
 /** @param fetch refuses addresses that are not public: any person who may sign in chooses the address. */
@@ -47,30 +57,52 @@ export function makeClientDocuments({
   readonly now: () => number;
   readonly deadline?: (ms: number) => AbortSignal;
 }): ClientDocuments {
-  const known = new Map<string, { readonly untilMs: number; readonly client: Promise<Client> }>();
-  const remember = (id: string, client: Promise<Client>, ttlMs: number): void => {
-    known.delete(id);
-    known.set(id, { untilMs: now() + ttlMs, client });
-    if (known.size > DOCUMENTS_MAX) known.delete(known.keys().next().value as string);
-  };
+  const clients = makeCache<Client>(now, (id) => fetchClient(id, fetch, deadline(TIMEOUT_MS)));
+  const keySets = makeCache<JSONWebKeySet>(now, async (uri) =>
+    parseKeys(await fetchDocument(uri, { fetch, bytesMax: KEYS_BYTES_MAX }, deadline(TIMEOUT_MS))),
+  );
   return {
-    load: async (id) => {
-      const found = known.get(id);
-      if (found && found.untilMs > now()) return found.client;
-      const client = fetchClient(id, fetch, deadline(TIMEOUT_MS));
-      remember(id, client, TTL_MS);
-      try {
-        return await client;
-      } catch (error) {
-        remember(id, client, FAILED_TTL_MS);
-        throw error;
-      }
+    load: (id) => clients(id),
+    loadKeys: async (id, isAgain = false) => {
+      const { keys } = await clients(id, isAgain);
+      if (!keys)
+        throw new OAuthError('invalid_client', 'The document at the client_id has no keys any more.');
+      return 'jwks' in keys ? keys.jwks : keySets(keys.uri, isAgain);
     },
   };
 }
 
+/** Remembers what was loaded by its address. @returns a look-up; `isAgain` loads what is older than half a minute anew. */
+function makeCache<T>(
+  now: () => number,
+  load: (address: string) => Promise<T>,
+): (address: string, isAgain?: boolean) => Promise<T> {
+  const known = new Map<
+    string,
+    { readonly sinceMs: number; readonly untilMs: number; readonly value: Promise<T> }
+  >();
+  const remember = (address: string, value: Promise<T>, ttlMs: number): void => {
+    known.delete(address);
+    known.set(address, { sinceMs: now(), untilMs: now() + ttlMs, value });
+    if (known.size > DOCUMENTS_MAX) known.delete(known.keys().next().value as string);
+  };
+  return async (address, isAgain = false) => {
+    const found = known.get(address);
+    const isFresh = found && found.untilMs > now() && !(isAgain && now() - found.sinceMs >= FAILED_TTL_MS);
+    if (isFresh) return found.value;
+    const value = load(address);
+    remember(address, value, TTL_MS);
+    try {
+      return await value;
+    } catch (error) {
+      remember(address, value, FAILED_TTL_MS);
+      throw error;
+    }
+  };
+}
+
 async function fetchClient(id: string, fetch: DocumentFetch, signal: AbortSignal): Promise<Client> {
-  const document = await fetchDocument(id, fetch, signal);
+  const document = await fetchDocument(id, { fetch, bytesMax: DOCUMENT_BYTES_MAX }, signal);
   // Section 4.1: a document says whose it is, so that no other page of the host passes for one.
   if (document.client_id !== id)
     throw new OAuthError('invalid_client', 'The document at the client_id names another client_id.');
@@ -82,7 +114,7 @@ async function fetchClient(id: string, fetch: DocumentFetch, signal: AbortSignal
 /** Every failure is told with the same words: the program, or the person, must not look around by way of this server. */
 async function fetchDocument(
   id: string,
-  fetch: DocumentFetch,
+  { fetch, bytesMax }: { readonly fetch: DocumentFetch; readonly bytesMax: number },
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
   try {
@@ -96,21 +128,21 @@ async function fetchDocument(
       await response.body?.cancel();
       throw new TypeError('the answer is no document');
     }
-    const value: unknown = JSON.parse(await untilAborted(readText(response), signal));
+    const value: unknown = JSON.parse(await untilAborted(readText(response, bytesMax), signal));
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw new TypeError('the document is no object');
     return value as Readonly<Record<string, unknown>>;
   } catch (cause) {
     throw new OAuthError(
       'invalid_client',
-      `The document at the client_id could not be read: it must be JSON of at most ${DOCUMENT_BYTES_MAX} bytes at a public address, without a redirect.`,
+      `The document at the client_id, or its keys, could not be read: JSON of at most ${bytesMax} bytes at a public address, without a redirect.`,
       { cause },
     );
   }
 }
 
-async function readText({ headers, body }: Response): Promise<string> {
-  if (Number(headers.get('content-length') ?? 0) > DOCUMENT_BYTES_MAX) {
+async function readText({ headers, body }: Response, bytesMax: number): Promise<string> {
+  if (Number(headers.get('content-length') ?? 0) > bytesMax) {
     await body?.cancel();
     throw new TypeError('the document is too large');
   }
@@ -120,7 +152,7 @@ async function readText({ headers, body }: Response): Promise<string> {
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     // Leaving the loop cancels the stream.
-    if (size > DOCUMENT_BYTES_MAX) throw new TypeError('the document is too large');
+    if (size > bytesMax) throw new TypeError('the document is too large');
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -1,8 +1,12 @@
 /** Programs as clients (RFC 6749, section 2), and what they say of themselves (RFC 7591, section 2). */
+import type { JSONWebKeySet } from 'jose';
 import { OAuthError } from './errors.ts';
 import { type RedirectKind, receiverOf, redirectKind } from './redirect-uri.ts';
 
-export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
+export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+
+/** The public keys of a client with `private_key_jwt`: in its document, or at an address that this names. */
+export type ClientKeys = { readonly uri: string } | { readonly jwks: JSONWebKeySet };
 
 export interface Client {
   /** The `client_id`: the address of a document, or an id that was registered here. */
@@ -12,13 +16,25 @@ export interface Client {
   readonly name: string;
   readonly redirectUris: readonly string[];
   readonly authMethod: ClientAuthMethod;
+  /** Present exactly with `private_key_jwt`. */
+  readonly keys?: ClientKeys;
 }
 
-export const CLIENT_AUTH_METHODS: readonly ClientAuthMethod[] = [
+/** A registration is carried by its id, which has no room for keys. */
+const REGISTERED_AUTH_METHODS: readonly ClientAuthMethod[] = [
   'none',
   'client_secret_basic',
   'client_secret_post',
 ];
+/** Anyone reads a document, so that a secret in it would be none. */
+const DOCUMENT_AUTH_METHODS: readonly ClientAuthMethod[] = ['none', 'private_key_jwt'];
+export const CLIENT_AUTH_METHODS: readonly ClientAuthMethod[] = [
+  ...REGISTERED_AUTH_METHODS,
+  'private_key_jwt',
+];
+
+const KEYS_MAX = 20;
+const KEYS_URI_LENGTH_MAX = 500;
 
 const NAME_LENGTH_MAX = 80;
 const REDIRECTS_MAX = 20;
@@ -45,7 +61,37 @@ export function parseClient(
   requireAmong(metadata.response_types, 'response_types', 'code');
   const authMethod = requireAuthMethod(metadata.token_endpoint_auth_method, kind);
   const name = nameOf(metadata.client_name) || hostOf({ id, kind }, redirectUris[0] ?? '');
-  return { id, kind, name, redirectUris, authMethod };
+  const keys = authMethod === 'private_key_jwt' ? { keys: requireKeys(metadata) } : {};
+  return { id, kind, name, redirectUris, authMethod, ...keys };
+}
+
+/** RFC 7591, section 2: one of `jwks` and `jwks_uri`. */
+function requireKeys({ jwks, jwks_uri: uri }: Readonly<Record<string, unknown>>): ClientKeys {
+  if (jwks === undefined && typeof uri === 'string' && isKeysUri(uri)) return { uri };
+  if (uri === undefined && jwks !== undefined) return { jwks: parseKeys(jwks) };
+  throw new OAuthError(
+    'invalid_client_metadata',
+    'private_key_jwt needs either jwks, or an https address in jwks_uri.',
+  );
+}
+
+function isKeysUri(uri: string): boolean {
+  if (!uri.startsWith('https://') || uri.length > KEYS_URI_LENGTH_MAX || !URL.canParse(uri)) return false;
+  const { username, password } = new URL(uri);
+  return username === '' && password === '' && !uri.includes('#');
+}
+
+/** Returns a set of public keys. @throws OAuthError `invalid_client_metadata` for another value, or with a secret in it. */
+export function parseKeys(value: unknown): JSONWebKeySet {
+  const keys: unknown = (value as { readonly keys?: unknown } | null)?.keys;
+  const isPublic = (key: unknown): boolean =>
+    typeof key === 'object' && key !== null && !('d' in key) && !('k' in key);
+  if (Array.isArray(keys) && keys.length > 0 && keys.length <= KEYS_MAX && keys.every(isPublic))
+    return { keys };
+  throw new OAuthError(
+    'invalid_client_metadata',
+    `The keys of a client are a JSON Web Key Set of 1 to ${KEYS_MAX} public keys.`,
+  );
 }
 
 function requireRedirects(uris: unknown, kind: Client['kind']): readonly string[] {
@@ -74,10 +120,10 @@ function requireAmong(list: unknown, member: string, needed: string): void {
     throw new OAuthError('invalid_client_metadata', `${member} must contain ${needed}.`);
 }
 
-/** The default is that of RFC 7591, section 2. A document is public, and cannot share a secret with every server. */
+/** The default is that of RFC 7591, section 2. */
 function requireAuthMethod(method: unknown, kind: Client['kind']): ClientAuthMethod {
   const asked = method ?? (kind === 'document' ? 'none' : 'client_secret_basic');
-  const possible: readonly unknown[] = kind === 'document' ? ['none'] : CLIENT_AUTH_METHODS;
+  const possible: readonly unknown[] = kind === 'document' ? DOCUMENT_AUTH_METHODS : REGISTERED_AUTH_METHODS;
   if (!possible.includes(asked))
     throw new OAuthError(
       'invalid_client_metadata',
