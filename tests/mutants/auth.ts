@@ -675,4 +675,41 @@ export const AUTH: readonly Mutant[] = [
     replace: '',
     killer: inNode(`${src}/oauth/lib/client-assertion.test.ts`, 'for another server'),
   },
+  {
+    id: 'auth-namesake-of-the-holder-stays-out',
+    requirement: null,
+    claim: 'A member of a copy whose name at another issuer is that of the holder of the seat is left out.',
+    file: 'packages/auth/src/copies/operations.ts',
+    find: 'return one.issuer === other.issuer && one.sub === other.sub;',
+    replace: 'return one.sub === other.sub;',
+    killer: inNode(
+      'packages/auth/src/copies/operations.test.ts',
+      'a copy that names no owner leaves the holder of the seat',
+    ),
+  },
+  {
+    id: 'auth-lost-answer-notes-the-role',
+    requirement: null,
+    claim:
+      'A role that was taken, while the answer was lost, is noted as held: a restore of a lost scope gives it back.',
+    file: 'packages/auth/src/member-changes/memberships.ts',
+    find: 'error.status < 500',
+    replace: 'error.status <= 500',
+    killer: inNode(
+      'packages/auth/src/member-changes/memberships.test.ts',
+      'a role that was perhaps taken is not noted as held',
+    ),
+  },
+  {
+    id: 'auth-invite-keeps-the-last-owner',
+    requirement: null,
+    claim: 'While an invited owner waits, an owner beside the holder of the seat counts as none.',
+    file: 'packages/auth/src/member-changes/memberships.ts',
+    find: "items.some(({ state }) => state === 'member')",
+    replace: "items.every(({ state }) => state === 'member')",
+    killer: inNode(
+      'packages/auth/src/member-changes/memberships.test.ts',
+      'is the last owner only while no other member is one',
+    ),
+  },
 ];

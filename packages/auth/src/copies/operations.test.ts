@@ -48,6 +48,8 @@ describe('members of a copy', () => {
     expect(await directory.moveMembersIn({ ...into, copied })).toEqual({ members: 3, owner: principals.ada });
     expect([await inOther(ada), await inOther(bob)]).toEqual([principals.ada, principals.bob]);
     expect(await directory.ownerSeat({ scopeId: OTHER_SCOPE })).toMatchObject({ state: 'claimed' });
+    const { items } = await directory.listMembers({ scopeId: OTHER_SCOPE });
+    expect(items.filter(({ owner }) => owner).map(({ principal }) => principal)).toEqual([principals.ada]);
     // The first scope lost nothing.
     expect((await directory.listMembers({ scopeId: SCOPE })).items).toHaveLength(3);
     expect(await directory.moveMembersIn({ ...into, copied })).toMatchObject({ members: 3 });
@@ -97,6 +99,25 @@ describe('members of a copy', () => {
     const { directory, into } = await open();
     expect(await directory.moveMembersIn({ ...into, copied: null })).toMatchObject({ members: 3 });
   });
+});
+
+test('a copy that names no owner leaves the holder of the seat, who comes once and under the principal of the seat', async () => {
+  const { directory, principals, copied, into, inOther } = await open();
+  const holder = await inOther(ada);
+  const members = copied.map((each) => ({ ...each, owner: false }));
+  // The same name at another issuer is another person.
+  const namesake = { ...ada, issuer: 'https://other.example' };
+  const named = { ...members[0], issuer: namesake.issuer, principal: await directory.newPrincipal() };
+  await directory.forgetScope({ scopeId: SCOPE });
+  expect(await directory.moveMembersIn({ ...into, copied: [...members, named as never] })).toEqual({
+    members: 4,
+    owner: holder,
+  });
+  expect([await inOther(ada), await inOther(bob), await inOther(namesake)]).toEqual([
+    holder,
+    principals.bob,
+    named.principal,
+  ]);
 });
 
 describe('the principals that stand for a person', () => {

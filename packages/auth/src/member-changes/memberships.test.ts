@@ -256,6 +256,23 @@ describe('the roles of a member, as the directory notes them', () => {
   });
 });
 
+test('a role that was perhaps taken is not noted as held: a restore must not bring it back', async () => {
+  const team = await openTeam();
+  const ben = await team.join('ben');
+  const change = (roles: string) => ({ principal: ben, roles: [roles], by: team.ada });
+  await makeMemberships(team.parts).changeRoles(change('owner'));
+  const scope = {
+    ...team.scope,
+    setRoles: async (asked: Parameters<Team['scope']['setRoles']>[0]) => {
+      await team.scope.setRoles(asked);
+      throw new PlatformError('internal', 'It was done, and its answer was lost.');
+    },
+  };
+  const lost = makeMemberships({ ...team.parts, scope }).changeRoles(change('clerk'));
+  expect(await refusal(lost)).toMatchObject({ code: 'internal' });
+  expect(await noted(team, ben)).not.toContain('owner');
+});
+
 describe('the holder of the owner seat', () => {
   test('is the last owner only while no other member is one', async () => {
     const { directory, parts, ada, invite, join } = await openTeam();
@@ -269,6 +286,8 @@ describe('the holder of the owner seat', () => {
         reason: 'last_owner',
       });
     await directory.claimInvite({ token, subject: person('ben') });
+    // One other member is enough, also while another invite waits.
+    await invite(ada);
     for (const change of [remove, changeRoles] as const)
       expect(await refusal(change({ principal: ada, roles: ['clerk'], by: kim }))).toEqual({
         code: 'conflict',
