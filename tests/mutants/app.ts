@@ -275,4 +275,13 @@ export const APP: readonly Mutant[] = [
     replace: 'return null;',
     killer: inNode(pagesTest, 'shows a reader no form, and a manager no role above their own'),
   },
+  {
+    id: 'app-hosted-consent-offers-all',
+    requirement: null,
+    claim: 'The consent page of a deployed application offers permissions that its member does not have.',
+    file: 'packages/app/src/sign-in-proxy/sign-in-proxy.ts',
+    find: "Array.isArray(permissions) ? permissions.filter((each) => typeof each === 'string') : null",
+    replace: 'Array.isArray(permissions) ? null : null',
+    killer: inNode('packages/runtime-workerd/test/sign-in.test.ts', 'a program is let in by the platform'),
+  },
 ];

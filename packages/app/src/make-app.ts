@@ -1,6 +1,6 @@
 /** Puts an application together: one web application over the ports that it is given. */
 import { type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
-import type { PrincipalId, VerticalManifest } from '@freehold/contracts';
+import type { VerticalManifest } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
 import {
   mountOperations,
@@ -18,7 +18,7 @@ import type { AppEnv, AppServices, Instance, Services } from './declaration/env.
 import { mountErasure } from './erasure/erasure-routes.ts';
 import { mountLogs } from './logs/log-routes.ts';
 import { mountInvites } from './members/invites.ts';
-import { mountMe } from './members/me-routes.ts';
+import { allHoldings, mountMe } from './members/me-routes.ts';
 import { mountMembers } from './members/member-routes.ts';
 import { mountSessions } from './members/session-routes.ts';
 import { mountModelUsage } from './models/usage-routes.ts';
@@ -113,11 +113,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
       ...signInParts,
       signIn,
       permissions: programPermissions(manifest.permissions, app.operations),
-      holdings: async ({ scope }, principal) => {
-        const asked = { principal: principal as PrincipalId, records: true };
-        const { permissions, recordPermissions = [] } = await host.scope(scope).holdings(asked);
-        return [...permissions, ...recordPermissions];
-      },
+      holdings: ({ node: { scope }, principal }) => allHoldings(host.scope(scope), principal),
     });
   mountSessions(hono, services);
   mountMembers(hono, services);

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { AppLook } from '@freehold/app';
 import { look } from '@freehold/app/hosting';
-import type { HostedCall } from '@freehold/app/worker/capabilities';
+import type { HostedCall, HostedCaller } from '@freehold/app/worker/capabilities';
 import {
   canonicalJson,
   MANAGED_SCOPE_HEADER,
@@ -319,12 +319,11 @@ export class WorkerdRuntime {
   ): Promise<Response> {
     const { tenant, scope, version } = node;
     const script = this.#scripts.get(`${vertical} ${version}`) ?? this.#requireServing(vertical);
-    const met = await this.#signIns.meet(script, request, { node, clientAddress });
+    const ask = (sent: Request, caller: HostedCaller) =>
+      this.#send(vertical, sent, { tenant, scope, node, clientAddress, caller });
+    const met = await this.#signIns.meet(script, request, { node, clientAddress, ask });
     if ('answer' in met) return met.answer;
-    const { caller } = met;
-    return withoutSessionCookies(
-      await this.#send(vertical, request, { tenant, scope, node, clientAddress, caller }),
-    );
+    return withoutSessionCookies(await ask(request, met.caller));
   }
 
   /** Serves a request of the management contract, with the vertical's secret. Its headers name the scope. */

@@ -132,8 +132,9 @@ test('a program is let in by the platform, and the application is told which one
     code_challenge_method: 'S256',
   });
   const page = await (await get(`/oauth/authorize?${asked}`)).text();
-  // The permissions that the bundle declared, in its words.
-  expect(page).toContain('name="permission.');
+  // The permissions that the bundle declared, in its words, and of them what Ada has.
+  const offered = [...page.matchAll(/name="permission\.([^"]+)"/g)].map(([, key]) => key);
+  expect(offered).toEqual(['note.read', 'note.write']);
   const ticket = / name="ticket" value="([^"]+)"/.exec(page)?.[1] ?? '';
   const answered = await form('/oauth/consent', { ticket, access: 'read', answer: 'yes' });
   const code = new URL(answered.headers.get('location') ?? '').searchParams.get('code') ?? '';

@@ -1,9 +1,11 @@
 /** The caller's own account: `/api/me`, signing in and out, and the link that makes a person the owner. */
-import { PlatformError } from '@freehold/contracts';
+import { PlatformError, type PrincipalId } from '@freehold/contracts';
+import type { ScopeStub } from '@freehold/kernel';
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
 import {
+  authenticatedPrincipal,
   callerOf,
   directoryOf,
   requireNode,
@@ -14,11 +16,28 @@ import {
 import { mountRoutes, readBody } from '../request/routes.ts';
 import { claimBody, type Me } from '../wire/wire.ts';
 
+/** The platform asks a deployed application here what its member could give to a program. */
+export const HOLDINGS_PATH = '/api/me/holdings';
+
+/** Returns the permissions of a member, on all or on single records. */
+export async function allHoldings(scope: ScopeStub, principal: PrincipalId): Promise<readonly string[]> {
+  const { permissions, recordPermissions = [] } = await scope.holdings({ principal, records: true });
+  return [...permissions, ...recordPermissions];
+}
+
 export function mountMe(app: Hono<AppEnv>, services: Services): void {
   app.all(`${SIGN_IN_BASE}*`, async (c) => answerSignIn(await services.signIn(c), c));
 
   mountRoutes(app, [
     { method: 'GET', path: '/api/me', answer: async (c) => c.json(await describeCaller(services, c)) },
+    {
+      method: 'GET',
+      path: HOLDINGS_PATH,
+      answer: async (c) => {
+        const principal = await authenticatedPrincipal(services, c);
+        return c.json({ permissions: await allHoldings(scopeOf(services, c), principal) });
+      },
+    },
     {
       method: 'POST',
       path: '/api/claim',

@@ -6,13 +6,12 @@ import type { MemberVisit } from './visit.ts';
 const PREFIX = 'permission.';
 
 /** Returns the permissions that can be offered to a program of the visitor, with their descriptions. */
-export async function offeredPermissions({
-  parts,
-  node,
-  principal,
-}: MemberVisit): Promise<readonly (readonly [key: string, words: string])[]> {
-  const held = await parts.holdings?.(node, principal);
-  return Object.entries(parts.permissions).filter(([key]) => held === undefined || held.includes(key));
+export async function offeredPermissions(
+  visit: MemberVisit,
+): Promise<readonly (readonly [key: string, words: string])[]> {
+  const { holdings, permissions } = visit.parts;
+  const held = (await holdings?.(visit)) ?? null;
+  return Object.entries(permissions).filter(([key]) => held === null || held.includes(key));
 }
 
 /** The names of the fields. */

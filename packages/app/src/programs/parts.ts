@@ -1,10 +1,10 @@
 /** The parts of programs: what their routes and pages need of an application, and nothing of its code or its scope. */
 import type { IdentityDirectory } from '@freehold/auth';
 import type { Assertions, ClientDocuments } from '@freehold/auth/programs';
-import type { TenantId } from '@freehold/contracts';
+import type { PrincipalId, TenantId } from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
 import type { AppLook } from '../declaration/app.ts';
-import type { AppServices, Instance, SignIns } from '../declaration/env.ts';
+import type { AppContext, AppServices, Instance, SignIns } from '../declaration/env.ts';
 import { TEAM_PERMISSIONS } from '../declaration/supplied.ts';
 import type { Look } from '../pages/style.ts';
 
@@ -19,8 +19,18 @@ export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fe
   readonly permissions: Readonly<Record<string, string>>;
   readonly look: AppLook | undefined;
   readonly nameOf: (node: Instance) => Promise<string>;
-  /** The permissions of a member, on all or on single records. Default: any declared one is offered, and the scope decides. */
-  readonly holdings?: (node: Instance, principal: string) => Promise<readonly string[]>;
+  /**
+   * The permissions of the member who asks, on all or on single records; null where that cannot be said. Then, and by
+   * default, any declared one is offered, and the scope decides.
+   */
+  readonly holdings?: (asker: Asker) => Promise<readonly string[] | null>;
+}
+
+/** A member with a request. */
+export interface Asker {
+  readonly c: AppContext;
+  readonly node: Instance;
+  readonly principal: PrincipalId;
 }
 
 export interface ProgramParts extends ProgramOptions {

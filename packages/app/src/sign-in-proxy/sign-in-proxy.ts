@@ -11,17 +11,22 @@ import {
   toFailure,
   type VerticalManifest,
 } from '@freehold/contracts';
-import { isSameOrigin } from '@freehold/contracts/http';
+import { isSameOrigin, readJsonObject } from '@freehold/contracts/http';
 import { requestIds } from '@freehold/vertical-host';
 import { Hono } from 'hono';
 import type { AppLook } from '../declaration/app.ts';
 import type { AppEnv, AppServices, Instance, Node, SignIn } from '../declaration/env.ts';
 import type { HostedCaller } from '../declaration/hosted-caller.ts';
+import { HOLDINGS_PATH } from '../members/me-routes.ts';
 import { programPermissions } from '../programs/parts.ts';
 import { mountPrograms, PROGRAM_BASES } from '../programs/program-routes.ts';
 import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
 import { requireNode, SAFE_METHODS } from '../request/caller.ts';
 import { makeInstanceSignIns, makeSignIns, notConfigured, type SignInPlace } from '../request/sign-in.ts';
+
+/** The time in which an application says what its member may do, and the size of that. */
+const ASK_MS = 3_000;
+const ANSWER_BYTES_MAX = 64 * 1_024;
 
 /** Everything below these is answered here. */
 const BASES = [SIGN_IN_BASE, ...PROGRAM_BASES];
@@ -46,6 +51,8 @@ export interface ProxiedRequest {
   readonly clientAddress: string | null;
   /** The settings that every instance is bound to. */
   readonly bindings: Readonly<Record<string, string>>;
+  /** Asks the application in the name of a caller. */
+  readonly ask: (request: Request, caller: HostedCaller) => Promise<Response>;
 }
 
 export interface SignInProxy {
@@ -71,6 +78,8 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
     env: bindings,
   });
 
+  const askedBy = new WeakMap<Request, ProxiedRequest>();
+
   const routes = new Hono<AppEnv>();
   routes.use('*', requestIds());
   routes.all(`${SIGN_IN_BASE}*`, async (c) =>
@@ -82,6 +91,12 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
     ...(mailer && { mailer }),
     signIn: makeSignIns(signIns),
     permissions: programPermissions(manifest.permissions ?? {}),
+    holdings: async ({ c, node }) => {
+      const asked = askedBy.get(c.req.raw);
+      if (!asked) return null;
+      const request = new Request(node.origin + HOLDINGS_PATH, { signal: AbortSignal.timeout(ASK_MS) });
+      return permissionsIn(async () => asked.ask(request, await callerOf(c.req.raw, asked)));
+    },
   });
   // The application answers it, so that it looks like all its failures.
   routes.onError((error) => {
@@ -105,6 +120,7 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
         const isOwn = letsPeopleIn && BASES.some((base) => pathname.startsWith(base));
         if (!isOwn) return { caller: await callerOf(request, asked) };
         const { node, clientAddress, bindings } = asked;
+        askedBy.set(request, asked);
         return { answer: await routes.fetch(request, { ...bindings, node, clientAddress }) };
       } catch (error) {
         const failure = error instanceof AuthConfigError ? notConfigured(error) : publicError(error);
@@ -115,6 +131,24 @@ export function makeSignInProxy(options: SignInProxyOptions): SignInProxy {
     },
     forget: signIns.forget,
   };
+}
+
+/**
+ * Reads what an application says of its member. It may be hostile, or older than the question: an answer of another form is
+ * none, and a permission that it makes up is none that can be given.
+ */
+async function permissionsIn(ask: () => Promise<Response>): Promise<readonly string[] | null> {
+  try {
+    const response = await ask();
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      return null;
+    }
+    const { permissions } = await readJsonObject(response, ANSWER_BYTES_MAX);
+    return Array.isArray(permissions) ? permissions.filter((each) => typeof each === 'string') : null;
+  } catch {
+    return null;
+  }
 }
 
 function instanceOf(node: Node): Instance {

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostedCall } from '@freehold/app/worker/capabilities';
+import type { HostedCall, HostedCaller } from '@freehold/app/worker/capabilities';
 import { PLATFORM_SECRET_HEADER, PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import { sendCall } from '../process/send-call.ts';
@@ -111,11 +111,12 @@ export class Previews {
     { node, clientAddress }: { readonly node: Node; readonly clientAddress: string | null },
   ): Promise<Response> {
     const { process, script, signIns } = await this.#start(preview);
-    const met = await signIns.meet(script, request, { node, clientAddress });
-    if ('answer' in met) return met.answer;
     const { tenant, scope } = preview;
-    const call = { tenant, scope, node, clientAddress, caller: met.caller, serving: script.bundle };
-    return withoutSessionCookies(await sendCall(process, request, call));
+    const ask = (sent: Request, caller: HostedCaller) =>
+      sendCall(process, sent, { tenant, scope, node, clientAddress, caller, serving: script.bundle });
+    const met = await signIns.meet(script, request, { node, clientAddress, ask });
+    if ('answer' in met) return met.answer;
+    return withoutSessionCookies(await ask(request, met.caller));
   }
 
   /** Ends a preview, and removes everything of it. Repeating it does nothing. */

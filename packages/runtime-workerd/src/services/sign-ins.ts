@@ -19,6 +19,13 @@ export interface SignInsOptions {
 
 type Node = NonNullable<HostedCall['node']>;
 
+/** A request of a visitor, and the way to ask the instance in the name of a caller. */
+export interface Visit {
+  readonly node: Node;
+  readonly clientAddress: string | null;
+  readonly ask: (request: Request, caller: HostedCaller) => Promise<Response>;
+}
+
 /** The number of versions whose sign-ins are cached. */
 const PROXIES_MAX = 500;
 /** The cookies of signing in (`packages/oidc-rp`, `packages/auth`), with a prefix of RFC 6265bis. */
@@ -40,17 +47,24 @@ export class SignIns {
   async meet(
     script: ScriptRow,
     request: Request,
-    { node, clientAddress }: { readonly node: Node; readonly clientAddress: string | null },
+    { node, clientAddress, ask }: Visit,
   ): Promise<{ readonly answer: Response } | { readonly caller: HostedCaller }> {
     const { signInBindings } = this.#options.ports;
     const met = await this.#proxyOf(script).meet(request, {
       node,
       clientAddress,
       bindings: signInBindings(),
+      ask: (question, caller) => {
+        this.#note(node, caller);
+        return ask(question, caller);
+      },
     });
-    if ('caller' in met && met.caller.ok && met.caller.subject)
-      this.recognised.note(node.scope, met.caller.subject);
+    if ('caller' in met) this.#note(node, met.caller);
     return met;
+  }
+
+  #note({ scope }: Node, caller: HostedCaller): void {
+    if (caller.ok && caller.subject) this.recognised.note(scope, caller.subject);
   }
 
   /** Drops what is cached about a scope that is deleted. */

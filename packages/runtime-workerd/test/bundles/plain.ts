@@ -6,7 +6,7 @@ export const manifest = {
   slug: 'notes',
   name: 'Notes',
   version: '1.0.0',
-  permissions: { 'note.read': 'See notes', 'note.write': 'Write notes' },
+  permissions: { 'note.read': 'See notes', 'note.write': 'Write notes', 'note.judge': 'Judge notes' },
   roles: { owner: { name: 'Owner', permissions: ['note.read', 'note.write'] } },
   ownerRole: 'owner',
   entities: { note: { read: 'note.read' } },
