@@ -67,4 +67,17 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
       title: 'that is refused leaves nothing in the bucket',
     },
   },
+  {
+    id: 'workerd-copy-of-two-moments',
+    requirement: 'C-19',
+    claim: 'A call that comes while a copy is written changes what is still to be copied.',
+    file: 'packages/engine-workerd/src/unit-object.ts',
+    find: 'if (this.#held) await this.#passing();',
+    replace: '',
+    killer: {
+      project: 'workerd',
+      file: 'packages/engine-workerd/test/tools.test.ts',
+      title: 'shows one moment: a call that comes meanwhile waits',
+    },
+  },
 ];

@@ -24,6 +24,10 @@ import { type PointInTime, runtimeHistory, type Ticket } from './tools/history.t
 import { isForClosed, makeObjectMethods, type ToolMethods } from './tools/object-methods.ts';
 import type { ToolOutcome } from './tools/unit-tools.ts';
 
+/** The longest wait of a call for a copy, in milliseconds. */
+const HELD_MAX_MS = 10_000;
+const LATE = Symbol('late');
+
 /** The default limit of a copy, as text. */
 const COPY_BYTES_MAX = 64 * 1_024 * 1_024;
 
@@ -97,6 +101,8 @@ export function makeUnitObject<M extends UnitMethods>(
     readonly #alarm = options.work && makeAlarm(this.ctx.storage, now);
     #unit: RunningUnit | undefined;
     #methods: ToolMethods | undefined;
+    /** Ends when the copy that is being written or loaded lets calls pass; null while they pass. */
+    #held: Promise<unknown> | null = null;
     /** The record of a running rewind. While it is set, the unit is closed. */
     #ticket: Ticket | null = null;
 
@@ -115,6 +121,7 @@ export function makeUnitObject<M extends UnitMethods>(
 
     async call(method: string, input: unknown, unitOptions: UnitOptions): Promise<Outcome> {
       try {
+        if (this.#held) await this.#passing();
         this.#open(unitOptions);
       } catch (error) {
         this.#report(error, method);
@@ -130,6 +137,7 @@ export function makeUnitObject<M extends UnitMethods>(
           : this.#tools();
         const method = Object.hasOwn(methods, tool) ? methods[tool as keyof typeof methods] : undefined;
         if (!method) throw new TypeError(`there is no tool ${tool}`);
+        while (this.#held) await this.#held;
         if (!isForClosed(tool)) this.#requireOpen();
         return { ok: true, value: await (method as (input: unknown) => unknown)(input) };
       } catch (error) {
@@ -175,6 +183,7 @@ export function makeUnitObject<M extends UnitMethods>(
             }
           : null,
         settle: () => this.#unit?.drain(),
+        hold: (work) => this.#hold(work),
         forget: () => {
           this.#unit?.end();
           this.#unit = undefined;
@@ -188,6 +197,39 @@ export function makeUnitObject<M extends UnitMethods>(
         leave: () => this.ctx.abort('the object restarts in another state'),
       });
       return this.#methods;
+    }
+
+    /** The work writes in one transaction, or reads one moment: a call in between would be in it. */
+    async #hold<T>(work: () => Promise<T>): Promise<T> {
+      while (this.#held) await this.#held;
+      this.#unit?.drain();
+      const done = work();
+      const held = done.then(
+        () => undefined,
+        () => undefined,
+      );
+      this.#held = held;
+      try {
+        return await done;
+      } finally {
+        this.#held = null;
+      }
+    }
+
+    async #passing(): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, HELD_MAX_MS);
+      while (this.#held && (await Promise.race([this.#held, promise.then(() => LATE)])) !== LATE);
+      clearTimeout(timer);
+      if (this.#held)
+        throw new PlatformError(
+          'unavailable',
+          'A copy of this is being made or restored. Try again in a moment.',
+          {
+            reason: 'being_copied',
+            headers: { 'retry-after': '5' },
+          },
+        );
     }
 
     #requireOpen(): void {

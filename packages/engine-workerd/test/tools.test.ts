@@ -55,6 +55,49 @@ describe('a copy', () => {
     expect(await storedCounts(opened.key)).toBe(0);
   });
 
+  test('shows one moment: a call that comes meanwhile waits, and is not in it', async () => {
+    const opened = await openNotes();
+    // More than are read at once.
+    for (let i = 0; i < 40; i++) await opened.notes.add({ text: 'x'.repeat(150_000) });
+    const object = env.NOTES.getByName(opened.key);
+    const text = await runInDurableObject(object, async (instance) => {
+      const copied = instance.tool('copy', { id: 'one' });
+      // It has begun by then, and pauses.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      const added = instance.call('add', { text: 'meanwhile' }, {});
+      const { value } = (await copied) as unknown as { value: { parts: number } };
+      expect(await added).toMatchObject({ ok: true });
+      const parts: Uint8Array[] = [];
+      for (let part = 0; part < value.parts; part++)
+        parts.push(((await instance.tool('readPart', { id: 'one', part })) as { value: Uint8Array }).value);
+      await instance.tool('drop', { id: 'one' });
+      return Buffer.concat(parts).toString('utf8');
+    });
+    expect(text).not.toContain('meanwhile');
+    expect(await opened.notes.list()).toHaveLength(42);
+  });
+
+  test('that is restored keeps the calls that come meanwhile waiting, and they are made afterwards', async () => {
+    const opened = await openNotes();
+    await grow(opened, 6);
+    const bytes = await bytesOf(opened.tools);
+    const object = env.NOTES.getByName(opened.key);
+    await runInDurableObject(object, async (instance) => {
+      for (let part = 0; part * MEBIBYTE < bytes.length; part++)
+        await instance.tool('stage', {
+          id: 'one',
+          part,
+          bytes: bytes.slice(part * MEBIBYTE, (part + 1) * MEBIBYTE),
+        });
+      const restored = instance.tool('restore', { id: 'one', steps: [] });
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      const added = instance.call('add', { text: 'meanwhile' }, {});
+      expect(await Promise.all([restored, added])).toMatchObject([{ ok: true }, { ok: true }]);
+    });
+    const notes = await opened.notes.list();
+    expect([notes.length, JSON.stringify(notes).includes('meanwhile')]).toEqual([14, true]);
+  });
+
   test('that is being sent is read to its end, whatever happens to the object', async () => {
     const opened = await openNotes();
     await grow(opened, 2);

@@ -23,3 +23,19 @@ export function rolledBack<T>(storage: Pick<DurableObjectStorage, 'transactionSy
   }
   throw new Error('a transaction that throws was committed');
 }
+
+/** The same for work that pauses. No other work of the object may write meanwhile. */
+export async function rolledBackLater<T>(
+  storage: Pick<DurableObjectStorage, 'transaction'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    await storage.transaction(async () => {
+      throw new RolledBack(await work());
+    });
+  } catch (error) {
+    if (error instanceof RolledBack) return error.value as T;
+    throw error;
+  }
+  throw new Error('a transaction that throws was committed');
+}

@@ -1,5 +1,6 @@
 /** Makes a database out of a text copy, without trusting the copy's own description. */
 import { createHash, type Hash } from 'node:crypto';
+import { PAUSE_BYTES, pause } from '../lib/pauses.ts';
 import { linesOf } from './lines.ts';
 import {
   type BoundValue,
@@ -26,13 +27,14 @@ interface Target {
 }
 
 /**
- * Loads a copy into an empty database. Call it in a transaction, so that nothing stays of a refused copy.
+ * Loads a copy into an empty database, with pauses. Call it in a transaction, so that nothing stays of a refused copy.
  * @throws PlatformError `validation_failed`, reason `copy_damaged` or `copy_foreign`.
  */
-export function load(sql: SqlStorage, parts: Iterable<Uint8Array>, kind: string): Loaded {
+export async function load(sql: SqlStorage, parts: Iterable<Uint8Array>, kind: string): Promise<Loaded> {
   const whole = createHash('sha256');
   let loading: ReturnType<typeof startLoading> | undefined;
   let isEnded = false;
+  let sincePause = 0;
   for (const line of linesOf(parts)) {
     if (isEnded) throw copyDamaged('something follows its end');
     if (!loading) {
@@ -50,6 +52,10 @@ export function load(sql: SqlStorage, parts: Iterable<Uint8Array>, kind: string)
       loading.row(line, content);
     }
     whole.update(line);
+    sincePause += line.length;
+    if (sincePause < PAUSE_BYTES) continue;
+    sincePause = 0;
+    await pause();
   }
   if (!loading || !isEnded) throw copyDamaged('its end is missing');
   return loading.finish();

@@ -22,6 +22,8 @@ export interface ObjectMethodParts extends ObjectToolParts {
   readonly history: { readonly pointInTime: PointInTime; readonly keeper: Keeper } | null;
   /** Runs the waiting calls of the unit, so that the tool is in line behind them. */
   settle(): void;
+  /** Runs work that pauses, while the object takes no call. */
+  hold<T>(work: () => Promise<T>): Promise<T>;
   /** Drops state in memory after the contents were replaced. */
   forget(): void;
   /** Closes the unit, or opens it. */
@@ -66,7 +68,7 @@ export function isForClosed(tool: string): boolean {
 }
 
 export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
-  const { storage, history, settle, forget, ticket } = parts;
+  const { storage, history, settle, hold, forget, ticket } = parts;
   const tools = makeObjectTools(parts);
 
   const requireHistory = (): NonNullable<ObjectMethodParts['history']> => {
@@ -95,25 +97,29 @@ export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
   return {
     ...own,
     inspect: inLine(tools.inspect),
-    judge: inLine(tools.judge),
+    judge: inLine((input: Parameters<ObjectTools['judge']>[0]) => hold(() => tools.judge(input))),
+    examine: inLine((input: Parameters<ObjectTools['examine']>[0]) => hold(() => tools.examine(input))),
     readPresent: inLine(tools.readPresent),
     copy: async ({ id }) => {
       tools.requireCopies();
       const bookmark = await present();
       settle();
-      return tools.copy({ id, bookmark });
+      return hold(() => tools.copy({ id, bookmark }));
     },
     snapshot: async (named) => {
       tools.requireCopies();
       const bookmark = await present();
       settle();
-      return tools.snapshot({ ...named, bookmark });
+      return hold(() => tools.snapshot({ ...named, bookmark }));
     },
     restore: async (input) => {
       const undo = await present();
       settle();
-      const loaded = tools.restore(input);
-      forget();
+      const loaded = await hold(async () => {
+        const restored = await tools.restore(input);
+        forget();
+        return restored;
+      });
       return { ...loaded, undo };
     },
 

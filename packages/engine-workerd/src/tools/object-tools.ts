@@ -1,6 +1,6 @@
 /**
- * The tools of a unit on the object's side: one method for each request of the caller's side. All but those of history
- * are synchronous, so that no call of the unit comes in between.
+ * The tools of a unit on the object's side: one method for each request of the caller's side. Those that pause are run while
+ * the object takes no other call; the others are synchronous, but for those of history.
  */
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -12,7 +12,7 @@ import {
   unknownUnit,
 } from '@freehold/store';
 import { durableDatabase } from '../lib/durable-database.ts';
-import { rolledBack } from '../lib/rolled-back.ts';
+import { rolledBackLater } from '../lib/rolled-back.ts';
 import { type AdmitStep, takeSteps } from './admission.ts';
 import { makeCopyStore, PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
 import { dump } from './dump.ts';
@@ -89,13 +89,28 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     for (let part = 0; part < staged.parts; part++) yield store.readPart(id, part);
   };
 
-  /** Replaces everything by a staged copy. Call it in a transaction. */
-  const replace = (id: string, steps: readonly AdmitStep[]): { loaded: Loaded; rows: readonly SqlRow[] } => {
+  /** Writes a copy under an id. */
+  const write = async <T extends Pick<StoredCopy, 'id' | 'use' | 'name' | 'bookmark' | 'atMs'>>(
+    copy: T,
+  ): Promise<StoredCopy> => {
+    try {
+      return await dump(storage.sql, store, copy, { kind, key, bytesMax: copyBytesMax });
+    } catch (error) {
+      storage.transactionSync(() => store.drop(copy.id));
+      throw error;
+    }
+  };
+
+  /** Replaces everything by a staged copy. Call it in a transaction in which no other work of the object writes. */
+  const replace = async (
+    id: string,
+    steps: readonly AdmitStep[],
+  ): Promise<{ loaded: Loaded; rows: readonly SqlRow[] }> => {
     const { sql } = storage;
     sql.exec('PRAGMA defer_foreign_keys = on');
     takeDown(sql);
     const expected = expectedSchema(storage, definition, now());
-    const loaded = load(sql, stagedParts(id), kind);
+    const loaded = await load(sql, stagedParts(id), kind);
     const staged = durableDatabase(storage, null);
     try {
       migrateAll(storage, definition, now());
@@ -115,28 +130,23 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
 
   return {
     /** Writes a copy of this moment. The reader fetches it part by part, and drops it at the end. */
-    copy: ({ id, bookmark }: { readonly id: string; readonly bookmark: string | null }): StoredCopy => {
+    copy: async ({ id, bookmark }: { readonly id: string; readonly bookmark: string | null }) => {
       requireCopies();
       admitUnfinished();
-      const copy = { id, use: 'export', name: null, bookmark, atMs: now() } as const;
-      return storage.transactionSync(() =>
-        dump(storage.sql, store, copy, { kind, key, bytesMax: copyBytesMax }),
-      );
+      return write({ id, use: 'export', name: null, bookmark, atMs: now() });
     },
 
-    snapshot: (named: {
+    snapshot: async (named: {
       readonly id: string;
       readonly name: string | null;
       readonly bookmark: string | null;
-    }): UnitSnapshot => {
+    }): Promise<UnitSnapshot> => {
       requireCopies();
       if (store.find(named.id))
         throw new PlatformError('conflict', 'There is already a snapshot of this id.', {
           reason: 'snapshot_exists',
         });
-      const copy = { ...named, use: 'snapshot', atMs: now() } as const;
-      const limits = { kind, key, bytesMax: copyBytesMax };
-      return snapshotOf(storage.transactionSync(() => dump(storage.sql, store, copy, limits)));
+      return snapshotOf(await write({ ...named, use: 'snapshot', atMs: now() }));
     },
     snapshots: (): UnitSnapshot[] => {
       requireCopies();
@@ -191,20 +201,20 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       });
     },
     /** Runs the readings of a judge on a staged copy, after its earlier steps. Nothing of it stays. */
-    judge: ({
+    judge: async ({
       id,
       steps,
     }: {
       readonly id: string;
       readonly steps: readonly AdmitStep[];
-    }): readonly SqlRow[] => {
+    }): Promise<readonly SqlRow[]> => {
       requireCopied();
-      return rolledBack(storage, () => replace(id, steps).rows);
+      return rolledBackLater(storage, async () => (await replace(id, steps)).rows);
     },
     /** Checks a staged copy as a restore does. Nothing of it stays. */
-    examine: ({ id }: { readonly id: string }): Loaded => {
+    examine: async ({ id }: { readonly id: string }): Promise<Loaded> => {
       requireCopied();
-      return rolledBack(storage, () => replace(id, []).loaded);
+      return rolledBackLater(storage, async () => (await replace(id, [])).loaded);
     },
     /** Returns the rows of a reading of the present state. */
     readPresent: ({ step }: { readonly step: AdmitStep }): readonly SqlRow[] => {
@@ -215,7 +225,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     requireReadings: (readings: readonly PresentReading[]): void =>
       requireReadings(durableDatabase(storage, null), readings),
     /** @param present what the caller's check of the present state read. */
-    restore: ({
+    restore: async ({
       id,
       steps,
       present = [],
@@ -223,11 +233,11 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       readonly id: string;
       readonly steps: readonly AdmitStep[];
       readonly present?: readonly PresentReading[];
-    }): Loaded => {
+    }): Promise<Loaded> => {
       requireCopied();
-      return storage.transactionSync(() => {
+      return storage.transaction(async () => {
         requireReadings(durableDatabase(storage, null), present);
-        const { loaded } = replace(id, steps);
+        const { loaded } = await replace(id, steps);
         store.drop(id);
         return loaded;
       });

@@ -11,8 +11,12 @@ export interface TablePlan {
   readonly columns: readonly string[];
   /** Whether each column has REAL affinity, and so converts whole numbers. */
   readonly isReal: readonly boolean[];
-  /** Reads every row, in order, each value in the form of {@link readColumn}. */
+  /**
+   * Reads rows in order, each value in the form of {@link readColumn}. Where it is paged, the rowid comes first, as text,
+   * and its parameters are the rowid to begin after, as text, and the number of rows; otherwise it reads all.
+   */
   readonly select: string;
+  readonly isPaged: boolean;
 }
 
 interface ColumnRow extends Record<string, SqlStorageValue> {
@@ -69,6 +73,7 @@ const COUNTERS: TablePlan = {
   columns: ['name', 'seq'],
   isReal: [false, false],
   select: `SELECT ${readColumn('name')}, ${readColumn('seq')} FROM ${COUNTER_TABLE} ORDER BY rowid`,
+  isPaged: false,
 };
 
 function hasCounters(sql: SqlStorage): boolean {
@@ -102,11 +107,19 @@ function planOf(sql: SqlStorage, table: string, withoutRowid: boolean): TablePla
   const columns = isKept ? [rowid, ...names] : names;
   const key = stored.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
   const order = withoutRowid ? key.map(({ name }) => quoted(name)).join(', ') : rowid;
+  const read = columns.map(readColumn);
+  // A result has no room for one column more than a table has.
+  const isPaged = rowid !== undefined && columns.length < COLUMNS_MAX;
+  const rows = isPaged ? ` WHERE ${rowid} > CAST(? AS NUMERIC) ORDER BY ${rowid} LIMIT ?` : '';
+  const all = order ? ` ORDER BY ${order}` : '';
   return {
     name: table,
     columns,
     isReal: columns.map((name) => hasRealAffinity(stored.find((column) => column.name === name)?.type ?? '')),
-    select: `SELECT ${columns.map(readColumn).join(', ')} FROM ${quoted(table)}${order ? ` ORDER BY ${order}` : ''}`,
+    select: isPaged
+      ? `SELECT CAST(${rowid} AS TEXT), ${read.join(', ')} FROM ${quoted(table)}${rows}`
+      : `SELECT ${read.join(', ')} FROM ${quoted(table)}${all}`,
+    isPaged,
   };
 }
 

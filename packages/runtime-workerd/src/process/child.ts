@@ -55,6 +55,8 @@ const START_MS = 30_000;
 const LINES_KEPT = 50;
 /** By this factor a silence may be longer on a machine that does not let the process run. */
 const PATIENCE = 1.6;
+/** The same while a copy is made or restored: SQLite writes what came in, or checks it, in one go. */
+const PATIENCE_WITH_COPIES = 12;
 /** The time of a process that was asked to end, for what runs beside requests. */
 const FAREWELL_MS = 1_000;
 /** The longest wait for the process in a sandbox, which ends with it. */
@@ -97,6 +99,8 @@ export class HostChild {
   readonly requests: Pool;
   readonly control: Pool;
   readonly inFlight = new InFlight();
+  /** The number of copies that it makes or restores. */
+  copies = 0;
   /** Resolves when the process is gone, and the one in its sandbox too. */
   readonly exited: Promise<void>;
   readonly #process: ChildProcess;
@@ -192,7 +196,9 @@ export class HostChild {
       silentMs += Math.min(performance.now() - beatAtMs, 2 * heartbeatMs);
       beatAtMs = performance.now();
       // Only one that had the processor hangs. One that did not is given more time, but not for ever.
-      const isHung = silentMs > (this.#cpuMs() - cpuBeforeMs > silenceMs / 2 ? 1 : PATIENCE) * silenceMs;
+      const hadProcessor = this.#cpuMs() - cpuBeforeMs > silenceMs / 2;
+      const patience = this.copies > 0 ? PATIENCE_WITH_COPIES : hadProcessor ? 1 : PATIENCE;
+      const isHung = silentMs > patience * silenceMs;
       if (isHung && !this.#isEnding) {
         this.#isHung = true;
         clearInterval(timer);

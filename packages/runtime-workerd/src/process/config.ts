@@ -28,7 +28,7 @@ const config :Workerd.Config = (
     (name = "requests", address = ${text(`unix:${folder}/requests.sock`)}, http = (), service = "host"),
     (name = "control", address = ${text(`unix:${folder}/control.sock`)}, http = (), service = (name = "host", entrypoint = "Control")),
   ],
-  v8Flags = ["--max-old-space-size=${Math.round(heapMib)}"],
+  v8Flags = ["--max-old-space-size=${Math.round(heapMib)}", "--max-semi-space-size=4"],
 );
 const host :Workerd.Worker = (
   modules = [(name = "host", esModule = embed "host.js")],

@@ -3,6 +3,11 @@ import { CALL_HEADER, encodeCall, type HostedCall } from '@freehold/app/worker/c
 import { withoutProofs } from '../services/sign-ins.ts';
 import type { VerticalProcess } from './vertical-process.ts';
 
+/** The requests of the platform that make a copy, or read one in. */
+const COPIES: ReadonlySet<string> = new Set(
+  ['export', 'restore', 'examine-copy', 'snapshot'].map((path) => `/internal/${path}`),
+);
+
 export function sendCall(process: VerticalProcess, request: Request, call: HostedCall): Promise<Response> {
   const headers = new Headers(request.headers);
   // Nothing that a sender wrote may look like a word of the platform.
@@ -15,5 +20,6 @@ export function sendCall(process: VerticalProcess, request: Request, call: Hoste
   // The sign-in may have read it, before it failed.
   const body = request.bodyUsed ? null : request.body;
   if (request.bodyUsed) headers.delete('content-length');
-  return process.fetch(call.scope, { method, url, headers, body, signal });
+  const isCopy = call.node === null && COPIES.has(new URL(url).pathname);
+  return process.fetch(call.scope, { method, url, headers, body, signal }, isCopy);
 }

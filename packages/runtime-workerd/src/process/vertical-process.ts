@@ -114,9 +114,13 @@ export class VerticalProcess {
     return Math.max(0, this.#againAt - performance.now());
   }
 
-  /** Sends a request about a scope. @throws PlatformError `unavailable`, with `Retry-After`, when no answer comes. */
-  async fetch(scope: string, request: SentRequest): Promise<Response> {
-    return this.#use(scope, request, (child) => child.requests);
+  /**
+   * Sends a request about a scope.
+   * @param isCopy true for one that makes or restores a copy, during which the process may be silent for longer.
+   * @throws PlatformError `unavailable`, with `Retry-After`, when no answer comes.
+   */
+  async fetch(scope: string, request: SentRequest, isCopy = false): Promise<Response> {
+    return this.#use(scope, request, (child) => child.requests, isCopy);
   }
 
   /** Sends an order of the platform. @throws PlatformError as {@link fetch}, and `runtime_fault` for a refusal. */
@@ -170,13 +174,16 @@ export class VerticalProcess {
     scope: string,
     request: SentRequest,
     poolOf: (child: HostChild) => HostChild['requests'],
+    isCopy = false,
   ): Promise<Response> {
     const wait = this.#waiting.begin(scope);
     try {
       const child = await this.#started().finally(() => wait('over'));
       const end = child.inFlight.begin(scope);
+      if (isCopy) child.copies += 1;
       return await sendOver(poolOf(child), request, (error) => {
         this.#lastUsedAt = performance.now();
+        if (isCopy) child.copies -= 1;
         end(error === null || request.signal?.aborted ? 'over' : 'broken');
       });
     } catch (error) {
