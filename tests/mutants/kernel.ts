@@ -638,4 +638,16 @@ export const KERNEL: readonly Mutant[] = [
     replace: 'program: null,',
     killer: inNode(`${test}/programs.test.ts`, 'history and invocation name it'),
   },
+  {
+    id: 'kernel-copy-names-a-folder',
+    requirement: null,
+    claim: 'A forged copy whose scope has no id makes its restore fail as our bug.',
+    file: `${src}/admit-copy.ts`,
+    find: 'if (from === null || !idSchema(ID_PREFIXES.scope).safeParse(from).success) return null;',
+    replace: 'if (from === null) return null;',
+    killer: inNode(
+      'packages/kernel/test/lost-scopes.test.ts',
+      'a forged copy that names another tenant’s scope',
+    ),
+  },
 ];

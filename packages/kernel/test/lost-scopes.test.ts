@@ -149,13 +149,18 @@ test('a forged copy that names another tenant’s scope brings none of its files
   const theirs = { tenantId: 'tnt_01j00000000000000000000002' as TenantId, scopeId: other.scopeId };
   await host.provisionScopeLocal({ ...theirs, name: 'Branch' });
   const copy = Buffer.from(await bytesOf((await host.exportScopeLocal({ ...ref, format: 'sqlite' })).body));
-  const forged = Buffer.from(copy.toString('latin1').replaceAll(tenantId, theirs.tenantId), 'latin1');
-  const bytes = forged.buffer.slice(forged.byteOffset, forged.byteOffset + forged.byteLength) as ArrayBuffer;
+  const ofTheirs = copy.toString('latin1').replaceAll(tenantId, theirs.tenantId);
+  const bytesIn = (text: string): ArrayBuffer => new Uint8Array(Buffer.from(text, 'latin1')).buffer;
+  const bytes = bytesIn(ofTheirs);
   const into = { ...theirs, format: 'sqlite' } as const;
   const examined = await host.examineCopyLocal(into, bodyOf(bytes));
   expect(examined).toMatchObject({ scope: ref.scopeId, attachments: { files: 1, missing: 1 } });
   const restored = await host.restoreScopeLocal(into, bodyOf(bytes));
   expect(restored.attachments).toEqual({ copied: 0, missing: 1 });
+  // Nor does one whose scope has no id, but the way to a folder.
+  const path = ofTheirs.replaceAll(ref.scopeId, '../'.repeat(10));
+  const again = await host.restoreScopeLocal(into, bodyOf(bytesIn(path)));
+  expect(again.attachments).toEqual({ copied: 0, missing: 1 });
 });
 
 test('a damaged scope can be deleted, for good', async () => {
