@@ -463,10 +463,17 @@ const ROWS: readonly Row[] = [
   ],
   [
     'a version that is no whole number',
-    (d) => set(d.migrations[0], 'version', 0.5),
-    'app.migrations[0].version',
+    (d) => set(d.migrations[1], 'version', 1.5),
+    'app.migrations[1].version',
     'migration_version',
     /whole number/,
+  ],
+  [
+    'a version before the first',
+    (d) => set(d.migrations[0], 'version', 0),
+    'app.migrations[0].version',
+    'migration_version',
+    /whole number from 1/,
   ],
   [
     'a migration without SQL',
@@ -710,6 +717,18 @@ describe('a declaration', () => {
     expect(refusalOf(declaration).problems.map(({ path }) => path)).toEqual([
       `${op}.run`,
       "app.operations['site/get'].permission",
+    ]);
+  });
+
+  test('with a malformed part is checked in all others, and what names that part is no second mistake', () => {
+    const declaration: Anything = shop();
+    declaration.routes = [];
+    delete declaration.operations['booking/remind'].run;
+    declaration.operations['site/get'].permission = 'site.raed';
+    expect(refusalOf(declaration).problems.map(({ path }) => path)).toEqual([
+      "app.operations['booking/remind'].run",
+      "app.operations['site/get'].permission",
+      'app.routes',
     ]);
   });
 
