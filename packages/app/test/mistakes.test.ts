@@ -732,6 +732,31 @@ describe('a declaration', () => {
     ]);
   });
 
+  test.each([
+    ['missing', 'missing_field', (manifest: Anything) => delete manifest.permissions],
+    ['of another type', 'wrong_type', (manifest: Anything) => set(manifest, 'permissions', [])],
+  ])(
+    'with names that are %s in its manifest is not told that each of them is unknown',
+    (_how, code, spoil) => {
+      const declaration: Anything = shop();
+      spoil(declaration.manifest);
+      declaration.erasure.persons.booking.permission = 'booking.erase';
+      declaration.migrations[1].version = 1;
+      expect(refusalOf(declaration).problems.map((each) => [each.path, each.code])).toEqual([
+        ['app.manifest.permissions', code],
+        ['app.migrations[1].version', 'migration_version'],
+      ]);
+    },
+  );
+
+  test('has the address of the usage of models only where it asks none', () => {
+    const declaration: Anything = shop();
+    declaration.operations['site/get'].http.path = '/api/model-usage';
+    expect(refusalOf(declaration).problems.map(({ code }) => code)).toEqual(['supplied_route']);
+    declaration.models = false;
+    expect(() => defineApp(declaration)).not.toThrow();
+  });
+
   test('is refused at the line of its builder', () => {
     const frames = refusalOf({})
       .stack?.split('\n')
