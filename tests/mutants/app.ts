@@ -284,4 +284,13 @@ export const APP: readonly Mutant[] = [
     replace: 'Array.isArray(permissions) ? null : null',
     killer: inNode('packages/runtime-workerd/test/sign-in.test.ts', 'a program is let in by the platform'),
   },
+  {
+    id: 'app-reads-of-programs-not-counted',
+    requirement: null,
+    claim: 'What a program reads is not counted.',
+    file: 'packages/app/src/request/caller.ts',
+    find: 'if (caller.program && operation && isReadOnly(operation))',
+    replace: 'if (caller.program && operation && isReadOnly(operation) && operation.summary === null)',
+    killer: inNode('packages/app/test/programs.test.ts', 'is counted by operation and day'),
+  },
 ];

@@ -31,6 +31,7 @@ import { platformSurface } from './platform/platform-hooks.ts';
 import { makeScopePeople } from './platform/scope-people.ts';
 import { programPermissions } from './programs/parts.ts';
 import { mountPrograms } from './programs/program-routes.ts';
+import { makeReadCounter } from './programs/read-counter.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
 import {
   finishing,
@@ -96,7 +97,12 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   };
   const signIn = deps.signIn ?? makeSignIns(makeInstanceSignIns(signInParts));
   const tenants = makeTenants(host);
-  const services: Services = { deps, app, manifest, problems, host, directory, signIn, tenants };
+  const reads = makeReadCounter({
+    directory,
+    now: deps.now,
+    onIncident: (error, key) => deps.onIncident(error, { kind: manifest.slug, key, method: 'program-reads' }),
+  });
+  const services: Services = { deps, app, manifest, problems, host, directory, signIn, tenants, reads };
 
   const hono = new Hono<AppEnv>();
   hono.onError((error, c) => problemResponse(c, error, problems));
@@ -112,6 +118,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
     mountPrograms(hono, {
       ...signInParts,
       signIn,
+      reads,
       permissions: programPermissions(manifest.permissions, app.operations),
       holdings: ({ node: { scope }, principal }) => allHoldings(host.scope(scope), principal),
     });

@@ -397,6 +397,38 @@ describe('the rule of the owner', () => {
   });
 });
 
+test('what a program reads is counted by operation and day, and shown to its person and to the owner', async () => {
+  await using opened = await open();
+  const { app, owner } = opened;
+  const { member } = await app.join(owner, 'bea', { role: 'porter', name: 'Bea' });
+  const store = new ProgramStore();
+  const client = await connect(app, store, allowing(member));
+  const id = await addGuest(owner);
+  const read = () => client.callTool({ name: 'guest_get', arguments: { guest: id } });
+  const counted = async (principal: string | null = null) =>
+    (await app.directory().listProgramReads({ scopeId: app.at.scope, principal })).items.map(
+      ({ day, operation, calls }) => [day, operation, calls],
+    );
+  for (let call = 0; call < 3; call++) await read();
+  // The first is written at once, and the others within a minute.
+  expect(await counted()).toEqual([['2026-03-03', 'guest/get', 1]]);
+  expect((await member.open('/oauth/programs')).text).toContain('<code>guest/get</code> × 3');
+  expect((await owner.open('/oauth/programs')).text).toContain('<code>guest/get</code> × 3');
+  app.clock.nowMs += 24 * 3_600_000;
+  store.spoilAccessToken();
+  const later = await connect(app, store, null);
+  await later.callTool({ name: 'guest_get', arguments: { guest: id } });
+  expect(await counted()).toEqual([
+    ['2026-03-04', 'guest/get', 1],
+    ['2026-03-03', 'guest/get', 3],
+  ]);
+  expect((await owner.api('GET', `/api/guests/${id}`)).status).toBe(200);
+  expect(await counted('prn_another')).toEqual([]);
+  const page = await member.open('/oauth/programs');
+  await member.send('/oauth/programs/end', fieldsOf(page, '/oauth/programs/end'));
+  expect(await counted()).toEqual([]);
+});
+
 test('a person makes a token for a script, which is shown once and works like a program', async () => {
   await using opened = await open();
   const { app, owner } = opened;

@@ -61,6 +61,7 @@ export {
 } from './member-changes/memberships.ts';
 export type { Member, NamedPrincipal } from './people/operations.ts';
 export type { ListedProgram, ProgramPolicy } from './programs/contract.ts';
+export type { ProgramReads } from './programs/reads.ts';
 export { presentedTokenHash } from './programs/secrets.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';

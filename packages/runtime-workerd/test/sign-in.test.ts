@@ -148,7 +148,10 @@ test('a program is let in by the platform, and the application is told which one
   expect(await me.json()).toMatchObject({ status: 'member', program: { name: 'Desktop', access: 'read' } });
   const count = await place.visit('/api/notes/count', ACME, { headers: { authorization: program } });
   expect(count.status).toBe(200);
-  expect(await (await get('/oauth/programs')).text()).toContain('Desktop');
+  const shown = await (await get('/oauth/programs')).text();
+  expect(shown).toContain('Desktop');
+  // The application counts what a program reads, and the platform shows it.
+  expect(shown).toMatch(/<code>note\/count<\/code> × 1/);
 });
 
 test('new secrets end the sessions, and programs with them, where none is to be held', async () => {

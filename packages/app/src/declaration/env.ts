@@ -13,6 +13,7 @@ import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@fre
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
 import type { ModelHostOptions } from '@freehold/vertical-host/model';
 import type { Context } from 'hono';
+import type { ReadCounter } from '../programs/read-counter.ts';
 import type { App } from './app.ts';
 import type { HostedCaller } from './hosted-caller.ts';
 
@@ -139,6 +140,8 @@ export interface Services {
   readonly directory: (tenant: TenantId, options?: { readonly create: boolean }) => IdentityDirectory;
   readonly signIn: SignIns;
   readonly tenants: Tenants;
+  /** Counts what programs read. */
+  readonly reads: ReadCounter;
 }
 
 export interface SignIns {

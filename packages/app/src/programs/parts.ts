@@ -7,6 +7,7 @@ import type { AppLook } from '../declaration/app.ts';
 import type { AppContext, AppServices, Instance, SignIns } from '../declaration/env.ts';
 import { TEAM_PERMISSIONS } from '../declaration/supplied.ts';
 import type { Look } from '../pages/style.ts';
+import type { ReadCounter } from './read-counter.ts';
 
 export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fetch' | 'onIncident'> {
   /** Tells people of programs that were let in for them. Default: no mail is sent. */
@@ -19,6 +20,8 @@ export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fe
   readonly permissions: Readonly<Record<string, string>>;
   readonly look: AppLook | undefined;
   readonly nameOf: (node: Instance) => Promise<string>;
+  /** Has the counts that are not written yet. Default: those of another process are shown as they were written. */
+  readonly reads?: ReadCounter;
   /**
    * The permissions of the member who asks, on all or on single records; null where that cannot be said. Then, and by
    * default, any declared one is offered, and the scope decides.

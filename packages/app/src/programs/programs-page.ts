@@ -1,5 +1,5 @@
 /** The programs that people let in, and their tokens for scripts: seen, made and ended. The owner sees those of all. */
-import type { ListedProgram, ProgramPolicy } from '@freehold/auth';
+import type { ListedProgram, ProgramPolicy, ProgramReads } from '@freehold/auth';
 import {
   checkbox,
   chosen,
@@ -22,6 +22,8 @@ import type { ProgramParts } from './parts.ts';
 import { type MemberVisit, openMemberVisit, showPage } from './visit.ts';
 
 const DAY_MS = 24 * 3_600_000;
+/** Lines of reads of one program. */
+const READS_SHOWN = 50;
 /** The lives of a token that can be chosen, in days. */
 const LIVES = ['7', '30', '90', '366'];
 const POLICIES: readonly ProgramPolicy['programs'][] = ['any', 'listed', 'none'];
@@ -45,6 +47,10 @@ async function show(visit: MemberVisit, { fault, status, token }: Shown): Promis
     scopeId: node.scope,
     principal: isOwner ? null : principal,
   });
+  await visit.parts.reads?.write(node);
+  const reads = (
+    await directory.listProgramReads({ scopeId: node.scope, principal: isOwner ? null : principal })
+  ).items;
   const own = items.filter((each) => each.principal === principal);
   const others = items.filter((each) => each.principal !== principal);
   const done = oneOf(t.programs.done, new URL(c.req.url).searchParams.get('done'));
@@ -56,20 +62,26 @@ async function show(visit: MemberVisit, { fault, status, token }: Shown): Promis
       fault !== undefined && html`<p class="alert" role="alert">${fault}</p>`
     }${token !== undefined && tokenShown(visit, token)}<p>${t.programs.what}</p>
 ${facts([[t.account.mcpAddress, html`<code>${node.origin}${MCP_PATH}</code>`]])}
-${section(t.programs.yours, list(visit, own))}${section(t.programs.newToken, await tokenForm(visit))}${
+${section(t.programs.yours, list(visit, own, reads))}${section(t.programs.newToken, await tokenForm(visit))}${
   isOwner &&
-  html`${section(t.programs.ofOthers, list(visit, others))}${section(t.programs.policy, await policyForm(visit))}`
+  html`${section(t.programs.ofOthers, list(visit, others, reads))}${section(t.programs.policy, await policyForm(visit))}`
 }`,
   });
 }
 
-function list(visit: MemberVisit, items: readonly ListedProgram[]): Html {
+function list(visit: MemberVisit, items: readonly ListedProgram[], reads: readonly ProgramReads[]): Html {
   const { t } = visit;
   if (items.length === 0) return html`<p class="muted">${t.programs.none}</p>`;
-  return html`<ul class="items">${items.map((item) => entry(visit, item))}</ul>`;
+  return html`<ul class="items">${items.map((item) =>
+    entry(
+      visit,
+      item,
+      reads.filter(({ grantId }) => grantId === item.id),
+    ),
+  )}</ul>`;
 }
 
-function entry(visit: MemberVisit, item: ListedProgram): Html {
+function entry(visit: MemberVisit, item: ListedProgram, reads: readonly ProgramReads[]): Html {
   const { t, principal } = visit;
   const { name, host, kind, usedMs, usedFrom } = item;
   return html`<li class="row"><div><p><strong>${chosen(name)}</strong> ${
@@ -87,11 +99,22 @@ ${facts([
       : html`${moment(visit, toTimestamp(usedMs))}${usedFrom !== null && html` · ${t.programs.usedFrom} ${chosen(usedFrom)}`}`,
   ],
   [t.programs.until, day(visit, toTimestamp(item.expiresMs))],
-])}</div>
+])}${readsOf(visit, reads)}</div>
 ${form(
   PATHS.endProgram,
   html`${hidden('grant', item.id)}${button(t.programs.end, { about: t.programs.endOf(name), look: 'plain small' })}`,
 )}</li>`;
+}
+
+/** What it read in the last days, by day and operation. */
+function readsOf(visit: MemberVisit, reads: readonly ProgramReads[]): Html {
+  if (reads.length === 0) return html``;
+  return html`<details><summary>${visit.t.programs.reads}</summary><ul>${reads
+    .slice(0, READS_SHOWN)
+    .map(
+      ({ day: on, operation, calls }) =>
+        html`<li>${day(visit, `${on}T00:00:00.000Z`)} · <code>${operation}</code> × ${String(calls)}</li>`,
+    )}</ul></details>`;
 }
 
 function accessWords({ t, parts }: MemberVisit, { allowed }: ListedProgram): string {

@@ -238,8 +238,19 @@ export function operationsFor(
   return async (c) => {
     const caller = await actingCaller(services, c);
     const { scope, tenant } = requireNode(c);
+    const stub = services.host.operations(scope, caller, tenant);
     return {
-      ...services.host.operations(scope, caller, tenant),
+      ...stub,
+      invoke: async (request) => {
+        const result = await stub.invoke(request);
+        const operation = table[request.operation];
+        if (caller.program && operation && isReadOnly(operation))
+          await services.reads.note(
+            { tenant, scope },
+            { grant: caller.program.id, operation: request.operation },
+          );
+        return result;
+      },
       listable: async (names) => {
         const { permissions, recordPermissions = [] } = await scopeOf(services, c).holdings({
           ...caller,

@@ -460,4 +460,16 @@ export const MIGRATIONS: readonly Migration[] = [
   ALTER TABLE program_policies ADD COLUMN calls_per_minute INTEGER DEFAULT 1200;
   ALTER TABLE program_policies ADD COLUMN mails INTEGER NOT NULL DEFAULT 1;`,
   },
+  {
+    version: 22,
+    name: 'reads of programs',
+    sql: `CREATE TABLE program_reads (
+    grant_id TEXT NOT NULL REFERENCES program_grants (id) ON DELETE CASCADE,
+    day TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    PRIMARY KEY (grant_id, day, operation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX program_reads_by_day ON program_reads (day);`,
+  },
 ];

@@ -89,6 +89,7 @@ test('a declared query writes nothing, for any state', () => {
     listSessions: subject,
     findClient: { scopeId: SCOPE, id: 'unknown' },
     listPrograms: { scopeId: SCOPE, principal: null },
+    listProgramReads: { scopeId: SCOPE, principal: null },
     admitsProgram: { scopeId: SCOPE, host: 'agent.example' },
   };
   db.exec('PRAGMA query_only = 1');

@@ -22,6 +22,7 @@ import { makeSecretKeeper } from '../lib/secret-keeper.ts';
 import { makeMembershipOperations, makeRecoveryInvites } from '../memberships/operations.ts';
 import { makePeopleOperations } from '../people/operations.ts';
 import { makeProgramOperations } from '../programs/operations.ts';
+import { makeReadOperations } from '../programs/reads.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
 import { makeSessionOperations } from '../sessions/operations.ts';
@@ -94,6 +95,7 @@ function defineDirectory(sealing?: Keyring): IdentityDirectoryUnit {
       'findAccount',
       'findClient',
       'listPrograms',
+      'listProgramReads',
       'programPolicy',
       'admitsProgram',
     ],
@@ -124,6 +126,7 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makeRecogniseOperations(unit, { configVersion, findAccount: accounts.findAccount }),
     ...makeSealingOperations(unit, keeper),
     ...makeProgramOperations(unit),
+    ...makeReadOperations(unit),
     ...makeForgetOperations(unit),
     ...makeCopyOperations(unit),
   };

@@ -416,6 +416,7 @@ export const de: Texts = {
     hosts: 'Hosts',
     hostsHint:
       'Namen von Hosts, durch Leerzeichen getrennt. Programme auf einem Rechner kommen von localhost oder 127.0.0.1.',
+    reads: 'Was es gelesen hat, nach Tagen',
     callsPerMinute: 'Aufrufe pro Minute, je Programm',
     callsPerMinuteHint: 'Leer: beliebig viele.',
     mails: 'Mitgliedern eine E-Mail senden, wenn ein Programm für sie zugelassen wird',

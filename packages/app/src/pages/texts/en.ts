@@ -357,6 +357,7 @@ export const en: Texts = {
     hosts: 'Hosts',
     hostsHint:
       'Host names, with spaces between them. Programs on a computer come from localhost or 127.0.0.1.',
+    reads: 'What it read, by day',
     callsPerMinute: 'Calls a minute, for each program',
     callsPerMinuteHint: 'Empty for any number.',
     mails: 'Send members a mail when a program is let in for them',

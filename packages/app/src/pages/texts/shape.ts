@@ -238,6 +238,7 @@ export interface Texts {
     readonly policies: Readonly<Record<'any' | 'listed' | 'none', string>>;
     readonly hosts: string;
     readonly hostsHint: string;
+    readonly reads: string;
     readonly callsPerMinute: string;
     readonly callsPerMinuteHint: string;
     readonly mails: string;
