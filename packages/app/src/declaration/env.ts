@@ -13,7 +13,6 @@ import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@fre
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
 import type { ModelHostOptions } from '@freehold/vertical-host/model';
 import type { Context } from 'hono';
-import type { ReadCounter } from '../programs/read-counter.ts';
 import type { App } from './app.ts';
 import type { HostedCaller } from './hosted-caller.ts';
 
@@ -142,6 +141,19 @@ export interface Services {
   readonly tenants: Tenants;
   /** Counts what programs read. */
   readonly reads: ReadCounter;
+}
+
+export interface ReadPlace {
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
+}
+
+/** Counts what programs read of an instance. */
+export interface ReadCounter {
+  /** Counts one read. */
+  note(place: ReadPlace, read: { readonly grant: string; readonly operation: string }): Promise<void>;
+  /** Writes what is held of an instance. */
+  write(place: ReadPlace): Promise<void>;
 }
 
 export interface SignIns {

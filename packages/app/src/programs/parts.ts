@@ -4,10 +4,9 @@ import type { Assertions, ClientDocuments } from '@freehold/auth/programs';
 import type { PrincipalId, TenantId } from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
 import type { AppLook } from '../declaration/app.ts';
-import type { AppContext, AppServices, Instance, SignIns } from '../declaration/env.ts';
+import type { AppContext, AppServices, Instance, ReadCounter, SignIns } from '../declaration/env.ts';
 import { TEAM_PERMISSIONS } from '../declaration/supplied.ts';
 import type { Look } from '../pages/style.ts';
-import type { ReadCounter } from './read-counter.ts';
 
 export interface ProgramOptions extends Pick<AppServices, 'now' | 'random' | 'fetch' | 'onIncident'> {
   /** Tells people of programs that were let in for them. Default: no mail is sent. */

@@ -106,7 +106,7 @@ ${form(
 )}</li>`;
 }
 
-/** What it read in the last days, by day and operation. */
+/** The reads of the last days, by day and operation. */
 function readsOf(visit: MemberVisit, reads: readonly ProgramReads[]): Html {
   if (reads.length === 0) return html``;
   return html`<details><summary>${visit.t.programs.reads}</summary><ul>${reads

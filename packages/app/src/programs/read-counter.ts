@@ -3,23 +3,12 @@
  * cost a write. What is not written yet when the process ends is lost.
  */
 import type { IdentityDirectory } from '@freehold/auth';
-import type { ScopeId, TenantId } from '@freehold/contracts';
+import type { TenantId } from '@freehold/contracts';
+import type { ReadCounter, ReadPlace } from '../declaration/env.ts';
 
 const WRITTEN_EVERY_MS = 60_000;
 /** Instances whose counts are held. */
 const HELD_MAX = 1_000;
-
-export interface ReadPlace {
-  readonly tenant: TenantId;
-  readonly scope: ScopeId;
-}
-
-export interface ReadCounter {
-  /** Counts one read. */
-  note(place: ReadPlace, read: { readonly grant: string; readonly operation: string }): Promise<void>;
-  /** Writes what is held of an instance. */
-  write(place: ReadPlace): Promise<void>;
-}
 
 interface Held {
   writtenMs: number;
