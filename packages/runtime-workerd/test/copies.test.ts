@@ -190,6 +190,19 @@ test('what is whole stays as it is; what is gone comes back, unless its copy was
   expect(String(incidents.splice(0))).toContain('its copy is of before a time without an archive');
 });
 
+test.each([
+  'CREATE TABLE _spine_scope (scope_id); CREATE TRIGGER t AFTER UPDATE ON _spine_scope BEGIN SELECT 1; END',
+  'CREATE VIEW _spine_scope AS SELECT 1 AS scope_id',
+])('one that would run statements of its bundle in the platform is not laid out: %s', async (hostile) => {
+  const database = openDatabase('.1.sqlite');
+  database.exec(hostile);
+  database.close();
+  await copies.flush();
+  rmSync(path('.1.sqlite'));
+  expect([...(await copies.layOut([OBJECT]))]).toEqual([OBJECT]);
+  expect(String(incidents.splice(0))).toContain('is not as the platform made it');
+});
+
 test('a copy that was forgotten is gone', async () => {
   const database = openDatabase('.1.sqlite');
   database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)');

@@ -58,7 +58,7 @@ export type CopyMethods = {
 export type CopyCalls = UnitStub<CopyMethods>;
 export type CopyUnit = UnitDefinition<CopyMethods>;
 
-export const LISTED_MAX = 20_000;
+export const LISTED_MAX = 5_000;
 const ENTRY_BYTES = 4 + DIGEST_BYTES;
 const PAGES_MAX = 256;
 const REMOVED_MAX = 2_000;

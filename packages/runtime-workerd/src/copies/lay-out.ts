@@ -86,12 +86,24 @@ async function writeDatabase(
   try {
     database.exec('PRAGMA trusted_schema = OFF');
     database.enableDefensive(true);
+    requirePlain(database, name);
     changeOlder(database);
     // The one file has everything.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
     database.close();
   }
+}
+
+/** The bundle wrote it: what it hung on the platform's table would run here. */
+function requirePlain(database: DatabaseSync, name: string): void {
+  const foreign = database
+    .prepare(
+      `SELECT 1 FROM sqlite_master WHERE name = '_spine_scope' AND type <> 'table'
+         OR tbl_name = '_spine_scope' AND type = 'trigger'`,
+    )
+    .get();
+  if (foreign) throw new Error(`the table of the platform in ${name} is not as the platform made it`);
 }
 
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {

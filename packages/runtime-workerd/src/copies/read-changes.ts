@@ -21,7 +21,7 @@ export interface ReadState {
   readonly pages: number;
   /** The last commit of its log that is in it; null where the log was empty. */
   readonly log: LogPosition | null;
-  /** The database file at the reading. */
+  /** The database file at the reading: while it is the same, nothing was moved into it. */
   readonly file: string;
 }
 
@@ -47,6 +47,8 @@ export const DIGEST_BYTES = 16;
 /** Number of pages that are read, and handed over, at once. */
 const SLICE_PAGES = 256;
 const PAGE_SIZE_AT = 16;
+/** Of a file that may change without another time. */
+const UNSETTLED = '';
 /** A file system may tell two moments closer than this apart as one. */
 const SETTLED_MS = 50;
 
@@ -83,11 +85,15 @@ async function read(options: ChangesOptions, opened: Opened): Promise<ReadState 
   const { database, wal, isHeld } = opened;
   const before = await stampOf(database);
   const log = wal && (await readLog(wal, known?.log ?? null));
-  if (log?.continues && known) {
+  // Either it goes on after what is known, or everything of the logs before it is in the file that is known.
+  if (log && known && (log.continues || known.file === before.text)) {
     await handOver(options, pagesOfLog(log, wal as FileHandle));
-    if (!(await isSameLog(wal as FileHandle, log))) return 'disturbed';
+    const isSame = log.continues || (await stampOf(database)).text === before.text;
+    if (!isSame || !(await isSameLog(wal as FileHandle, log))) return 'disturbed';
     const pages = log.frames.size === 0 ? known.pages : log.pages;
-    return { pageSize: log.pageSize, pages, log: log.position, file: before.text };
+    // Another write of this moment would leave the same time.
+    const file = before.ageMs < SETTLED_MS ? UNSETTLED : before.text;
+    return { pageSize: log.pageSize, pages, log: log.position, file };
   }
   if (known && !log && known.log === null && known.file === before.text) return known;
   if (!isHeld && before.ageMs < SETTLED_MS) await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
@@ -98,7 +104,8 @@ async function read(options: ChangesOptions, opened: Opened): Promise<ReadState 
   const isSame = (await stampOf(database)).text === before.text;
   if ((!isHeld && !isSame) || (log && !(await isSameLog(wal as FileHandle, log)))) return 'disturbed';
   // A log that began meanwhile is read by the next reading, from its start.
-  return { pageSize: whole.pageSize, pages: whole.pages, log: log?.position ?? null, file: before.text };
+  const file = isHeld && before.ageMs < SETTLED_MS ? UNSETTLED : before.text;
+  return { pageSize: whole.pageSize, pages: whole.pages, log: log?.position ?? null, file };
 }
 
 /** Reading a number of its header begins a transaction, and trusts nothing of its schema. */
