@@ -1,0 +1,102 @@
+/** Every declared form of a list is read from an index, in the order of the index (issue: flat in a million records). */
+import { DatabaseSync } from 'node:sqlite';
+import { encodeCursor } from '@freehold/contracts';
+import { expect, test } from 'vitest';
+import { animal, keeper } from '../../test/clinic.ts';
+import { listStatement } from './list.ts';
+import type { AnyRecords } from './records.ts';
+import { statementsOf } from './tables.ts';
+import { endOfPrefix, searchedWords, wordsOf } from './words.ts';
+
+function openTables(): DatabaseSync {
+  const db = new DatabaseSync(':memory:');
+  for (const { table } of [keeper, animal]) for (const statement of statementsOf(table)) db.exec(statement);
+  return db;
+}
+
+const plansOf = (db: DatabaseSync, sql: string, params: readonly unknown[]): string[] =>
+  (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...(params as never[])) as { detail: string }[]).map(
+    ({ detail }) => detail,
+  );
+
+const fieldOf = ({ table }: AnyRecords, name: string) => {
+  const field = table.fields.find((each) => each.name === name);
+  if (!field) throw new TypeError(name);
+  return field;
+};
+
+const FILTERS = [[], ['kind'], ['keeper'], ['kind', 'insured']];
+const SORTS = ['name', 'fee', null];
+
+test.each(
+  FILTERS.flatMap((filters) =>
+    SORTS.flatMap((sort) => [true, false].map((isDescending) => ({ filters, sort, isDescending }))),
+  ),
+)(
+  'narrowed by $filters and sorted by $sort (descending: $isDescending), it is a search of an index',
+  ({ filters, sort, isDescending }) => {
+    const db = openTables();
+    const name = `${isDescending ? '-' : ''}${sort ?? 'createdAt'}`;
+    const field = sort === null ? null : fieldOf(animal, sort);
+    const cursor = encodeCursor(JSON.stringify(field === null ? [name, 'x'] : [name, 'x', 'x']));
+    for (const at of [undefined, cursor]) {
+      const { text, params } = listStatement(
+        animal.table,
+        {
+          archived: false,
+          filters: new Map(filters.map((each) => [fieldOf(animal, each), 'x'])),
+          reach: 'all',
+          q: undefined,
+          sort: { field, isDescending, name },
+          limit: 20,
+          cursor: at,
+        },
+        false,
+      );
+      const plan = plansOf(db, text, params);
+      expect(plan, text).toHaveLength(1);
+      const columns = ['archived', ...filters.map((each) => fieldOf(animal, each).column)];
+      const index = `animals_by_${[...columns, field?.column ?? 'id'].join('_')}`;
+      expect(plan[0]).toMatch(new RegExp(`^SEARCH t USING INDEX ${index} \\(archived=\\?`));
+      for (const column of columns) expect(plan[0]).toContain(`${column}=?`);
+    }
+    db.close();
+  },
+);
+
+test('of some ids, the ids lead to the records', () => {
+  const db = openTables();
+  const query = {
+    archived: false,
+    filters: new Map([[fieldOf(animal, 'kind'), 'cat']]),
+    reach: 'all' as const,
+    q: undefined,
+    sort: { field: fieldOf(animal, 'name'), isDescending: false, name: 'name' },
+    limit: 20,
+    cursor: undefined,
+  };
+  const { text, params } = listStatement(animal.table, query, true);
+  const plan = plansOf(db, text, ['[]', ...params]);
+  expect(plan[0]).toMatch(/^SCAN h VIRTUAL TABLE/);
+  expect(plan[1]).toMatch(/^SEARCH t USING PRIMARY KEY \(id=\?\)/);
+  db.close();
+});
+
+test.each([
+  ['Straße 12b', ['straße', '12b']],
+  ['Ærø, Ål & Œuf', ['ærø', 'al', 'œuf']],
+  ["O'Neill-Brown", ['o', 'neill', 'brown']],
+  ['ﬁne №5', ['fine', 'no5']],
+  ['', []],
+])('the words of %j are %j', (text, words) => {
+  expect(wordsOf([text])).toEqual(words);
+});
+
+test('a long text has 64 words at most, each of 32 characters; a search has eight, the longest first', () => {
+  const words = wordsOf([Array.from({ length: 100 }, (_, n) => `w${n}`).join(' '), 'x'.repeat(99)]);
+  expect(words).toHaveLength(64);
+  expect(wordsOf(['x'.repeat(99)])).toEqual(['x'.repeat(32)]);
+  expect(searchedWords('a bbb cc dd ee ff gg hh ii jj').slice(0, 2)).toEqual(['bbb', 'cc']);
+  expect(searchedWords('a bbb cc dd ee ff gg hh ii jj')).toHaveLength(8);
+  expect('zebra\u{10fff0}' < endOfPrefix('zebra')).toBe(true);
+});

@@ -1,0 +1,138 @@
+/**
+ * The query of a list of records. Each form of it is read from one index: what no index serves is refused when it is
+ * declared or asked for, so that a list of a million records answers as fast as one of a thousand.
+ */
+import { decodeCursor, foreignCursor } from '@freehold/contracts';
+import type { SqlDatabase, SqlValue } from '@freehold/store';
+import type { Field } from './fields.ts';
+import { type RecordTable, wordTable } from './tables.ts';
+import { endOfPrefix, searchedWords } from './words.ts';
+
+/** The hits of a search that are looked at. Of more, the list shows a part and says so. */
+export const HITS_MAX = 1_000;
+/** The words that are read for the hits of several words: most records may have one of them and not the other. */
+const CANDIDATES_MAX = 10_000;
+
+export interface ListQuery {
+  readonly archived: boolean;
+  /** Field → value. */
+  readonly filters: ReadonlyMap<Field, SqlValue>;
+  /** The records that the caller may read. */
+  readonly reach: 'all' | readonly string[];
+  readonly q: string | undefined;
+  /** Null: by creation. */
+  readonly sort: { readonly field: Field | null; readonly isDescending: boolean; readonly name: string };
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+export type StoredRow = Readonly<Record<string, SqlValue>> & { readonly id: string };
+
+export interface Listed {
+  /** One more than the limit where there are more. */
+  readonly rows: StoredRow[];
+  /** Whether a search had more hits than are looked at. */
+  readonly cut: boolean;
+}
+
+export function listRows(sql: SqlDatabase, table: RecordTable, query: ListQuery): Listed {
+  const hits = query.q === undefined ? null : hitsOf(sql, table, query, searchedWords(query.q));
+  const ids = hits?.ids ?? (query.reach === 'all' ? null : query.reach);
+  const { text, params } = listStatement(table, query, ids !== null);
+  const values = ids === null ? params : [JSON.stringify(ids), ...params];
+  return { rows: sql.all<StoredRow>(text, ...values), cut: hits?.cut ?? false };
+}
+
+/** Returns the statement of a list; with `isOfIds`, of the records whose ids its first parameter lists as JSON. */
+export function listStatement(
+  { name: table }: RecordTable,
+  { archived, filters, sort, limit, cursor }: ListQuery,
+  isOfIds: boolean,
+): { readonly text: string; readonly params: SqlValue[] } {
+  const where: string[] = ['t.archived = ?'];
+  const params: SqlValue[] = [archived ? 1 : 0];
+  for (const [{ column }, value] of filters) {
+    where.push(`t.${column} = ?`);
+    params.push(value);
+  }
+  const direction = sort.isDescending ? 'DESC' : 'ASC';
+  const key = sort.field === null ? ['t.id'] : [`t.${sort.field.column}`, 't.id'];
+  if (cursor !== undefined) {
+    where.push(`(${key.join(', ')}) ${sort.isDescending ? '<' : '>'} (${key.map(() => '?').join(', ')})`);
+    params.push(...cursorKey(cursor, sort.name, key.length));
+  }
+  // CROSS JOIN keeps the order: the few ids lead to their records.
+  const from = isOfIds ? `json_each(?) h CROSS JOIN ${table} t ON t.id = h.value` : `${table} t`;
+  const order = key.map((column) => `${column} ${direction}`).join(', ');
+  params.push(limit + 1);
+  return {
+    text: `SELECT t.* FROM ${from} WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ?`,
+    params,
+  };
+}
+
+/** Returns the sort key of a row, for the cursor. It names the order: in another one it would be another place. */
+export function keyOf({ field, name }: ListQuery['sort'], row: StoredRow): string {
+  return JSON.stringify(field === null ? [name, row.id] : [name, row[field.column], row.id]);
+}
+
+function cursorKey(cursor: string, sort: string, length: number): SqlValue[] {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(decodeCursor(cursor));
+  } catch (error) {
+    throw foreignCursor(error);
+  }
+  const isOurs =
+    Array.isArray(parts) &&
+    parts.length === length + 1 &&
+    parts[0] === sort &&
+    parts.every((part) => typeof part === 'string' || typeof part === 'number');
+  if (!isOurs) throw foreignCursor();
+  return (parts as SqlValue[]).slice(1);
+}
+
+/** The records that have all words, by a bounded part of the index. */
+function hitsOf(
+  sql: SqlDatabase,
+  table: RecordTable,
+  { archived, reach }: ListQuery,
+  [first, ...others]: readonly string[],
+): { readonly ids: readonly string[]; readonly cut: boolean } {
+  // Signs alone are no words: nothing has them.
+  if (first === undefined) return { ids: [], cut: false };
+  const words = wordTable(table);
+  const flag = archived ? 1 : 0;
+  const has = (word: string): { readonly text: string; readonly params: SqlValue[] } => ({
+    text: `EXISTS (SELECT 1 FROM ${words} w INDEXED BY ${words}_by_id WHERE w.id = h.id AND w.archived = ? AND w.word >= ? AND w.word < ?)`,
+    params: [flag, word, endOfPrefix(word)],
+  });
+  if (reach !== 'all') {
+    // What the caller may not read is not counted either.
+    const conditions = [first, ...others].map(has);
+    const rows = sql.all<{ id: string }>(
+      `SELECT h.id FROM (SELECT value AS id FROM json_each(?)) h
+       WHERE ${conditions.map(({ text }) => text).join(' AND ')} LIMIT ?`,
+      JSON.stringify(reach),
+      ...conditions.flatMap(({ params }) => params),
+      HITS_MAX + 1,
+    );
+    return { ids: rows.slice(0, HITS_MAX).map(({ id }) => id), cut: rows.length > HITS_MAX };
+  }
+  const conditions = others.map(has);
+  const candidates = others.length === 0 ? HITS_MAX + 1 : CANDIDATES_MAX;
+  const range = `SELECT id FROM ${words} WHERE archived = ? AND word >= ? AND word < ? LIMIT ?`;
+  const bounds: SqlValue[] = [flag, first, endOfPrefix(first), candidates];
+  const rows = sql.all<{ id: string }>(
+    `SELECT DISTINCT h.id FROM (${range}) h ${
+      conditions.length === 0 ? '' : `WHERE ${conditions.map(({ text }) => text).join(' AND ')}`
+    } LIMIT ?`,
+    ...bounds,
+    ...conditions.flatMap(({ params }) => params),
+    HITS_MAX + 1,
+  );
+  const isCut =
+    rows.length > HITS_MAX ||
+    (sql.get<{ n: number }>(`SELECT count(*) AS n FROM (${range})`, ...bounds)?.n ?? 0) >= candidates;
+  return { ids: rows.slice(0, HITS_MAX).map(({ id }) => id), cut: isCut };
+}

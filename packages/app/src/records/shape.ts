@@ -1,0 +1,189 @@
+/** What follows from a declaration of records before any row is there: tables, indexes, and the schemas of inputs and outputs. */
+import { idSchema, type JsonValue, PlatformError, pageQuery, timestamp } from '@freehold/contracts';
+import type { OperationContext } from '@freehold/kernel';
+import type { SqlValue } from '@freehold/store';
+import { z } from 'zod';
+import { type Field, fieldOf, snakeCase, unwrap } from './fields.ts';
+import type { ListQuery } from './list.ts';
+import type { RecordsOptions } from './records.ts';
+import type { StoredValues } from './rows.ts';
+import { type Index, indexName, type RecordTable } from './tables.ts';
+
+const BY_CREATION = 'createdAt';
+
+export interface RecordShape {
+  readonly type: string;
+  readonly plural: string;
+  readonly prefix: string;
+  readonly id: z.ZodString;
+  readonly table: RecordTable;
+  readonly byName: ReadonlyMap<string, Field>;
+  /** Combinations of names. */
+  readonly filters: readonly (readonly string[])[];
+  readonly sorts: readonly string[];
+  readonly unique: readonly (readonly Field[])[];
+  readonly personal: readonly Field[];
+  /** Returns what an event says of some fields: the values, but of those about a person only that they changed. */
+  readonly said: (fields: readonly Field[], values: StoredValues) => Record<string, JsonValue>;
+}
+
+/** @throws TypeError that names what cannot be as it is declared. */
+export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsOptions<F>): RecordShape {
+  const fail = (message: string): never => {
+    throw new TypeError(`records('${type}'): ${message}`);
+  };
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(type)) fail('a type is lower case, with hyphens between words');
+  const plural = options.plural ?? `${type}s`;
+  const prefix = options.prefix ?? type.replaceAll('-', '').slice(0, 3);
+  if (!/^[a-z][a-z0-9]{1,15}$/.test(prefix)) fail('a prefix has 2 to 16 lower-case letters and digits');
+  const fields = Object.entries(options.fields.shape).map(([name, schema]) =>
+    fieldOf(type, name, schema as unknown as z.ZodType),
+  );
+  if (fields.length === 0) fail('it has no field');
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  const named = (name: string, list: string): Field =>
+    byName.get(name) ?? fail(`${list} names a field that it does not have: ${name}`);
+  const textOf = (name: string, list: string): Field => {
+    const field = named(name, list);
+    if (field.type !== 'TEXT' || field.target) fail(`${list} names ${name}, which is no text`);
+    return field;
+  };
+  const sortable = (name: string): Field => {
+    const field = named(name, 'sort');
+    // The place of a page is after a value: there is none after null.
+    if (field.isOptional) fail(`sort names ${name}, which may be left out`);
+    if (field.target) fail(`sort names ${name}, which is a relation`);
+    return field;
+  };
+  const combined = (each: string | readonly string[]): string[] =>
+    typeof each === 'string' ? [each] : [...each];
+  const sorts: readonly string[] = options.sort?.length ? options.sort : [BY_CREATION];
+  const filters = (options.filter ?? []).map(combined);
+  const unique = (options.unique ?? []).map((each) => combined(each).map((name) => named(name, 'unique')));
+  const table = snakeCase(plural);
+  const indexes = new Map<string, Index>();
+  const addIndex = (columns: readonly string[], isUnique: boolean): void => {
+    const name = isUnique ? `${table}_one_${columns.join('_')}` : indexName(table, columns);
+    indexes.set(name, { name, columns, isUnique });
+  };
+  for (const names of [[], ...filters])
+    for (const sort of sorts) {
+      const narrowing = names.map((name) => named(name, 'filter').column);
+      addIndex(['archived', ...narrowing, sort === BY_CREATION ? 'id' : sortable(sort).column], false);
+    }
+  for (const columns of unique)
+    addIndex(
+      columns.map(({ column }) => column),
+      true,
+    );
+  const personal = (options.personal ?? []).map((name) => named(name, 'personal'));
+  return {
+    type,
+    plural,
+    prefix,
+    id: idSchema(prefix) as unknown as z.ZodString,
+    table: {
+      name: table,
+      fields,
+      title:
+        options.title === undefined ? (fields[0] as Field).column : textOf(options.title, 'title').column,
+      indexes: [...indexes.values()],
+      search: (options.search ?? []).map((name) => textOf(name, 'search')),
+    },
+    byName,
+    filters,
+    sorts,
+    unique,
+    personal,
+    said: (changed, values) => {
+      const open = changed.filter((field) => !personal.includes(field));
+      const hidden = changed.filter((field) => personal.includes(field));
+      return {
+        ...Object.fromEntries(open.map(({ name, column }) => [name, (values[column] ?? null) as JsonValue])),
+        ...(hidden.length > 0 && { personal: hidden.map(({ name }) => name) }),
+      };
+    },
+  };
+}
+
+/** The schema of a record as its readers see it: `Item` for the type `item`. */
+export function outputSchema(type: string, { id, table }: RecordShape): z.ZodType {
+  const related = z.object({ id: z.string().nullable(), name: z.string().nullable() });
+  const fields = table.fields.map(({ name, schema, isOptional, target }) => {
+    const shown = target ? related : unwrap(schema).inner;
+    return [name, isOptional ? shown.nullable() : shown];
+  });
+  return z
+    .object({
+      id,
+      ...Object.fromEntries(fields),
+      createdAt: timestamp,
+      updatedAt: timestamp,
+      archivedAt: timestamp.nullable().describe('Null while it is not archived'),
+    })
+    .meta({ id: type.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) });
+}
+
+/** The input of a list: a page, an order, and what it can be narrowed by. */
+export function listSchema({ table, filters, sorts, byName }: RecordShape): z.ZodObject {
+  const orders = sorts.flatMap((name) => [name, `-${name}`]);
+  const narrowing = [...new Set(filters.flat())].map((name) => {
+    const { schema } = byName.get(name) as Field;
+    return [name, unwrap(schema).inner.optional()];
+  });
+  return z.strictObject({
+    ...pageQuery,
+    archived: z.boolean().default(false).describe('True lists what is archived, and nothing else'),
+    sort: z
+      .enum(orders)
+      .default(orders[0] as string)
+      .describe('A name after a minus: from the last to the first'),
+    ...(table.search.length > 0 && {
+      q: z.string().min(1).max(100).optional().describe('Words, or their beginnings, that all must be there'),
+    }),
+    ...Object.fromEntries(narrowing),
+  });
+}
+
+/**
+ * Returns the query of a list; null where nothing can be on it: a caller learns nothing about a record that they may not
+ * read by asking what names it.
+ * @throws PlatformError `validation_failed` for a combination of filters that is not declared.
+ */
+export function listQuery(
+  ctx: Pick<OperationContext, 'reach'>,
+  { type, byName, filters, table }: RecordShape,
+  read: string,
+  input: Readonly<Record<string, unknown>>,
+): ListQuery | null {
+  const asked = [...new Set(filters.flat())].filter((name) => input[name] !== undefined);
+  const isDeclared = filters.some(
+    (names) => names.length === asked.length && names.every((name) => asked.includes(name)),
+  );
+  if (asked.length > 0 && !isDeclared) {
+    const message = `cannot be narrowed by ${asked.join(' with ')}: by ${filters.map((names) => names.join(' with ')).join(', or by ')}`;
+    throw new PlatformError('validation_failed', `The query is not valid. The list ${message}.`, {
+      errors: asked.map((path) => ({ path, message })),
+    });
+  }
+  const narrowing = asked.map((name): [Field, SqlValue] => {
+    const field = byName.get(name) as Field;
+    const value = input[name] as SqlValue | boolean;
+    return [field, typeof value === 'boolean' ? Number(value) : value];
+  });
+  for (const [{ target }, id] of narrowing) {
+    const reach = target ? ctx.reach(target.entity.read, target.type) : 'all';
+    if (reach !== 'all' && !reach.includes(id as string)) return null;
+  }
+  const sort = input.sort as string;
+  const isDescending = sort.startsWith('-');
+  return {
+    archived: input.archived as boolean,
+    filters: new Map(narrowing),
+    reach: ctx.reach(read, type),
+    q: table.search.length > 0 ? (input.q as string | undefined) : undefined,
+    sort: { name: sort, isDescending, field: byName.get(isDescending ? sort.slice(1) : sort) ?? null },
+    limit: input.limit as number,
+    cursor: input.cursor as string | undefined,
+  };
+}

@@ -1,0 +1,75 @@
+/** The tables of a type of records: what a migration must make, and what each query of `list.ts` is read from. */
+import type { Field } from './fields.ts';
+
+/** An index, with the columns in its order. */
+export interface Index {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Only records that are not archived must differ. */
+  readonly isUnique: boolean;
+}
+
+export interface RecordTable {
+  readonly name: string;
+  readonly fields: readonly Field[];
+  /** The column of the field that stands for a record where another one names it. */
+  readonly title: string;
+  readonly indexes: readonly Index[];
+  /** The fields whose words are searched; none: there is no table of words. */
+  readonly search: readonly Field[];
+}
+
+/** The table of the words of a type's records. */
+export function wordTable({ name }: RecordTable): string {
+  return `${name}_words`;
+}
+
+/** The name of an index, from its columns. */
+export function indexName(table: string, columns: readonly string[]): string {
+  return `${table}_by_${columns.join('_')}`;
+}
+
+/** The columns that every table of records has, with their declarations. */
+const OWN_COLUMNS: readonly (readonly [name: string, declaration: string])[] = [
+  ['id', 'TEXT PRIMARY KEY'],
+  ['archived', 'INTEGER NOT NULL DEFAULT 0'],
+  ['created_at', 'INTEGER NOT NULL'],
+  ['updated_at', 'INTEGER NOT NULL'],
+  ['archived_at', 'INTEGER'],
+];
+
+/** Texts are sorted and compared without regard to the case of ASCII letters. */
+export function columnDeclaration({ type, isOptional, target }: Field): string {
+  const collation = type === 'TEXT' && !target ? ' COLLATE NOCASE' : '';
+  const reference = target ? ` REFERENCES ${target.table.name} (id)` : '';
+  return `${type}${isOptional ? '' : ' NOT NULL'}${collation}${reference}`;
+}
+
+/** Returns the statements that make a table with its indexes, for a migration. */
+export function statementsOf(table: RecordTable): string[] {
+  const columns = [
+    ...OWN_COLUMNS.map(([name, declaration]) => `${name} ${declaration}`),
+    ...table.fields.map((field) => `${field.column} ${columnDeclaration(field)}`),
+  ];
+  return [
+    `CREATE TABLE ${table.name} (\n  ${columns.join(',\n  ')}\n) STRICT, WITHOUT ROWID`,
+    ...table.indexes.map((index) => createIndex(table, index)),
+    ...(table.search.length === 0 ? [] : [createWords(table)]),
+  ];
+}
+
+export function createIndex({ name: table }: RecordTable, { name, columns, isUnique }: Index): string {
+  return isUnique
+    ? `CREATE UNIQUE INDEX ${name} ON ${table} (${columns.join(', ')}) WHERE archived = 0`
+    : `CREATE INDEX ${name} ON ${table} (${columns.join(', ')})`;
+}
+
+export function createWords(table: RecordTable): string {
+  return `CREATE TABLE ${wordTable(table)} (
+  archived INTEGER NOT NULL,
+  word TEXT NOT NULL,
+  id TEXT NOT NULL REFERENCES ${table.name} (id),
+  PRIMARY KEY (archived, word, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ${wordTable(table)}_by_id ON ${wordTable(table)} (id)`;
+}

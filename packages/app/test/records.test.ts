@@ -1,0 +1,240 @@
+/** Records: what a declaration of fields does, on an instance in memory. */
+import { expect, test } from 'vitest';
+import { testApp } from '../src/testing/index.ts';
+import { clinic } from './clinic.ts';
+
+async function openClinic() {
+  const house = await testApp(clinic);
+  const ada = house.as('ada', { role: 'owner' });
+  return { house, ada, [Symbol.asyncDispose]: () => house.close() };
+}
+
+test('a record is made, shown, changed, archived and taken back, each with an event', async () => {
+  await using clinicOpen = await openClinic();
+  const { house, ada } = clinicOpen;
+  const grace = await ada.call('keeper/create', { name: 'Grace', phone: '0123' });
+  const tom = await ada.call('animal/create', { name: 'Tom', fee: 1_250, keeper: grace.id });
+  expect(tom).toMatchObject({
+    name: 'Tom',
+    kind: 'cat',
+    born: null,
+    fee: 1_250,
+    insured: false,
+    keeper: { id: grace.id, name: 'Grace' },
+    archivedAt: null,
+  });
+  const changed = await ada.call('animal/update', { animal: tom.id, born: '2024-02-29', insured: true });
+  expect(changed).toMatchObject({ name: 'Tom', born: '2024-02-29', insured: true });
+  expect(await ada.call('animal/update', { animal: tom.id, born: null })).toMatchObject({ born: null });
+  expect(await ada.call('animal/archive', { animal: tom.id })).toMatchObject({
+    archivedAt: expect.any(String),
+  });
+  expect((await ada.call('animal/list', {})).items).toEqual([]);
+  expect((await ada.call('animal/list', { archived: true })).items).toHaveLength(1);
+  await expect(ada.call('animal/update', { animal: tom.id, name: 'Tim' })).rejects.toMatchObject({
+    code: 'invalid_transition',
+    reason: 'archived',
+  });
+  await ada.call('animal/unarchive', { animal: tom.id });
+  expect((await ada.call('animal/list', {})).items).toMatchObject([{ id: tom.id }]);
+  const events = await house.events({ type: 'animal', id: tom.id });
+  expect(events.map(({ type, payload }) => [type, payload])).toEqual(
+    expect.arrayContaining([
+      ['animal.created', expect.objectContaining({ name: 'Tom', keeper: grace.id })],
+      ['animal.updated', { born: '2024-02-29', insured: 1 }],
+      ['animal.updated', { born: null }],
+    ]),
+  );
+  expect(events).toHaveLength(5);
+});
+
+test('a change of nothing is none, and fields that nobody declared are refused', async () => {
+  await using clinicOpen = await openClinic();
+  const { house, ada } = clinicOpen;
+  const tom = await ada.call('animal/create', { name: 'Tom', fee: 0 });
+  await ada.call('animal/update', { animal: tom.id, name: 'Tom' });
+  expect(await house.events({ type: 'animal', id: tom.id })).toHaveLength(1);
+  await expect(
+    ada.call('animal/create', { name: 'Tom', fee: 0, colour: 'red' } as never),
+  ).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+  await expect(ada.call('animal/update', { animal: tom.id, fee: null } as never)).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+});
+
+test('a rule between fields holds for the whole record, when one field of it is changed', async () => {
+  await using clinicOpen = await openClinic();
+  const { ada } = clinicOpen;
+  const tom = await ada.call('animal/create', { name: 'Tom', fee: 0, born: '2024-05-01' });
+  await expect(ada.call('animal/update', { animal: tom.id, seen: '2024-04-30' })).rejects.toMatchObject({
+    code: 'validation_failed',
+    errors: [{ path: 'seen', message: 'must not be before the day of birth' }],
+  });
+  expect(await ada.call('animal/update', { animal: tom.id, seen: '2024-05-02' })).toMatchObject({
+    seen: '2024-05-02',
+  });
+});
+
+test('what must differ is refused at the field, and an archived record does not count until it comes back', async () => {
+  await using clinicOpen = await openClinic();
+  const { ada } = clinicOpen;
+  const grace = await ada.call('keeper/create', { name: 'Grace', phone: 'X1' });
+  const taken = {
+    code: 'conflict',
+    reason: 'taken',
+    errors: [{ path: 'phone', message: 'is taken already' }],
+  };
+  await expect(ada.call('keeper/create', { name: 'Eve', phone: 'x1' })).rejects.toMatchObject(taken);
+  // Left out, it differs from everything.
+  await ada.call('keeper/create', { name: 'Bob' });
+  await ada.call('keeper/create', { name: 'Cid' });
+  await ada.call('keeper/archive', { keeper: grace.id });
+  const eve = await ada.call('keeper/create', { name: 'Eve', phone: 'x1' });
+  await expect(ada.call('keeper/unarchive', { keeper: grace.id })).rejects.toMatchObject(taken);
+  await ada.call('keeper/update', { keeper: eve.id, phone: null });
+  await ada.call('keeper/unarchive', { keeper: grace.id });
+});
+
+test('a relation names a record that is there, is not archived, and that the caller may read', async () => {
+  await using clinicOpen = await openClinic();
+  const { house, ada } = clinicOpen;
+  const [grace, gone] = await Promise.all(
+    ['Grace', 'Gone'].map((name) => ada.call('keeper/create', { name })),
+  );
+  await ada.call('keeper/archive', { keeper: gone?.id as string });
+  const refused = {
+    code: 'validation_failed',
+    errors: [{ path: 'keeper', message: 'there is no such keeper' }],
+  };
+  const make = (person: typeof ada, keeper: string) =>
+    person.call('animal/create', { name: 'Tom', fee: 0, keeper: keeper });
+  await expect(make(ada, gone?.id as string)).rejects.toMatchObject(refused);
+  await expect(make(ada, `kpr_${'0'.repeat(26)}`)).rejects.toMatchObject(refused);
+  const helper = house.as('bob', { role: 'helper' });
+  await expect(make(helper, grace?.id as string)).rejects.toMatchObject(refused);
+  const tom = await make(ada, grace?.id as string);
+  expect(await helper.call('animal/get', { animal: tom.id })).toMatchObject({
+    keeper: { id: null, name: null },
+  });
+  // Another field can be changed without a look at the keeper.
+  expect(await helper.call('animal/update', { animal: tom.id, fee: 7 })).toMatchObject({ fee: 7 });
+  expect(await ada.call('animal/get', { animal: tom.id })).toMatchObject({ keeper: { name: 'Grace' } });
+  // Whoever may not read a keeper does not learn whose an animal is by asking.
+  const of = (person: typeof ada) => person.call('animal/list', { keeper: grace?.id as string });
+  expect([(await of(ada)).items.length, (await of(helper)).items.length]).toEqual([1, 0]);
+});
+
+test('personal fields are in no event', async () => {
+  await using clinicOpen = await openClinic();
+  const { house, ada } = clinicOpen;
+  const grace = await ada.call('keeper/create', { name: 'Grace', phone: '0123' });
+  await ada.call('keeper/update', { keeper: grace.id, phone: '999' });
+  const events = await house.events({ type: 'keeper', id: grace.id });
+  expect(events.map(({ payload }) => payload).toSorted()).toEqual([
+    { personal: ['name', 'phone'] },
+    { personal: ['phone'] },
+  ]);
+  expect(JSON.stringify(events)).not.toMatch(/Grace|0123|999/);
+});
+
+test('a list has its orders in both directions, page by page, without a gap or a double', async () => {
+  await using clinicOpen = await openClinic();
+  const { ada } = clinicOpen;
+  const names = ['Zoe', 'ada', 'Bär', 'bob', 'Ada', 'cid', 'Bob', 'Dan'];
+  for (const [index, name] of names.entries())
+    await ada.call('animal/create', { name, fee: (index * 7) % 3, kind: index % 2 ? 'dog' : 'cat' });
+  const walk = async (input: Record<string, string>): Promise<string[]> => {
+    const found: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await ada.call('animal/list', {
+        ...input,
+        limit: 3,
+        ...(cursor !== undefined && { cursor }),
+      });
+      found.push(...page.items.map(({ name }) => name as string));
+      cursor = page.nextCursor;
+    }
+    return found;
+  };
+  const byName = await walk({});
+  expect(byName.map((name) => name.toLowerCase())).toEqual(
+    names.map((name) => name.toLowerCase()).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)),
+  );
+  expect(await walk({ sort: '-name' })).toEqual(byName.toReversed());
+  expect(await walk({ sort: 'createdAt' })).toEqual(names);
+  expect((await walk({ sort: '-fee', kind: 'dog' })).toSorted()).toEqual(
+    ['Ada', 'Dan', 'ada', 'bob', 'cid'].filter((name) => names.indexOf(name) % 2 === 1).toSorted(),
+  );
+  const { nextCursor } = await ada.call('animal/list', { limit: 1 });
+  await expect(ada.call('animal/list', { sort: 'fee', cursor: nextCursor as string })).rejects.toMatchObject({
+    code: 'validation_failed',
+    errors: [{ path: 'cursor' }],
+  });
+});
+
+test('a list can be narrowed by what is declared, and by nothing else', async () => {
+  await using clinicOpen = await openClinic();
+  const { ada } = clinicOpen;
+  for (const [name, kind, insured] of [
+    ['Tom', 'cat', true],
+    ['Rex', 'dog', true],
+    ['Kit', 'cat', false],
+  ] as const)
+    await ada.call('animal/create', { name, kind, insured, fee: 0 });
+  const names = async (input: Record<string, string | boolean>) =>
+    (await ada.call('animal/list', input)).items.map(({ name }) => name);
+  expect(await names({ kind: 'cat' })).toEqual(['Kit', 'Tom']);
+  expect(await names({ kind: 'cat', insured: true })).toEqual(['Tom']);
+  await expect(names({ insured: true })).rejects.toMatchObject({
+    code: 'validation_failed',
+    errors: [{ path: 'insured', message: expect.stringContaining('kind with insured') }],
+  });
+  await expect(names({ born: '2024-01-01' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+test('a search finds beginnings of words without accents and case, all of which must be there', async () => {
+  await using clinicOpen = await openClinic();
+  const { ada } = clinicOpen;
+  for (const name of ['Björn the Brave', 'BJORN', 'Brave Heart', 'Żółw', '東京タワー'])
+    await ada.call('keeper/create', { name });
+  const found = async (q: string) => {
+    const { items, cut } = await ada.call('keeper/list', { q });
+    expect(cut).toBe(false);
+    return items.map(({ name }) => name);
+  };
+  expect(await found('bjö')).toEqual(['BJORN', 'Björn the Brave']);
+  expect(await found('bra bjorn')).toEqual(['Björn the Brave']);
+  expect(await found('ZOŁW')).toEqual(['Żółw']);
+  expect(await found('東京')).toEqual(['東京タワー']);
+  expect(await found('rave')).toEqual([]);
+  expect(await found('%')).toEqual([]);
+  const [heart] = (await ada.call('keeper/list', { q: 'heart' })).items;
+  await ada.call('keeper/update', { keeper: heart?.id as string, name: 'Lion' });
+  expect([await found('heart'), await found('lion')]).toEqual([[], ['Lion']]);
+  await ada.call('keeper/archive', { keeper: heart?.id as string });
+  expect(await found('lion')).toEqual([]);
+  expect((await ada.call('keeper/list', { q: 'lion', archived: true })).items).toHaveLength(1);
+});
+
+test('over HTTP, its routes have names, versions and a document of their own', async () => {
+  await using clinicOpen = await openClinic();
+  const { ada } = clinicOpen;
+  const made = await ada.http('POST', '/api/animals', { name: 'Tom', fee: 5 });
+  expect([made.status, made.headers.get('location')]).toEqual([
+    201,
+    expect.stringMatching(/^\/api\/animals\/anm_/),
+  ]);
+  const path = made.headers.get('location') as string;
+  const etag = made.headers.get('etag') as string;
+  const change = (name: string) => ada.http('PATCH', path, { name }, { 'if-match': etag });
+  expect((await change('Tim')).status).toBe(200);
+  expect((await change('Ted')).status).toBe(412);
+  const list = await ada.http('GET', '/api/animals?kind=cat&sort=-fee');
+  expect(await list.json()).toMatchObject({ items: [{ name: 'Tim', fee: 5 }], nextCursor: null });
+  const document = (await (await ada.http('GET', '/api/openapi.json')).json()) as {
+    components: { schemas: Record<string, unknown> };
+  };
+  expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['Animal', 'Keeper']));
+});
