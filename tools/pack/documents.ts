@@ -6,6 +6,7 @@ import { root } from '../run.ts';
 /** In the order in which a reader needs them. */
 const PAGES = [
   'application.md',
+  'records.md',
   'mistakes/*.md',
   'guide/*.md',
   'testing.md',

@@ -81,7 +81,7 @@ export const clinic = defineApp({
     ...keeper.operations,
     ...animal.operations,
     'animal/share': operation({
-      summary: 'Let somebody see one record',
+      summary: 'Let a member see one record',
       input: z.strictObject({ type: z.enum(['animal', 'keeper']), id: z.string(), with: z.string() }),
       output: z.object({}),
       permission: 'animal.write',

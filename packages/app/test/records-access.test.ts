@@ -1,4 +1,4 @@
-/** What people see of records that they may not read: nothing, in no list, search, relation, filter or refusal. */
+/** People see nothing of records that they may not read, in no list, search, relation, filter or refusal. */
 import { PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -22,9 +22,9 @@ const world = fc.record({
 test('a guest with grants for single records learns nothing about the others', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ keeperOf, archived, shownAnimals, shownKeepers }) => {
-      await using house = await testApp(clinic);
-      const ada = house.as('ada', { role: 'owner' });
-      const guest = house.as('gus', { role: 'guest' });
+      await using instance = await testApp(clinic);
+      const ada = instance.as('ada', { role: 'owner' });
+      const guest = instance.as('gus', { role: 'guest' });
       const keepers: string[] = [];
       for (let n = 0; n < KEEPERS; n++)
         keepers.push(

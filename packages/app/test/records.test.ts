@@ -4,14 +4,14 @@ import { testApp } from '../src/testing/index.ts';
 import { clinic } from './clinic.ts';
 
 async function openClinic() {
-  const house = await testApp(clinic);
-  const ada = house.as('ada', { role: 'owner' });
-  return { house, ada, [Symbol.asyncDispose]: () => house.close() };
+  const instance = await testApp(clinic);
+  const ada = instance.as('ada', { role: 'owner' });
+  return { instance, ada, [Symbol.asyncDispose]: () => instance.close() };
 }
 
 test('a record is made, shown, changed, archived and taken back, each with an event', async () => {
   await using clinicOpen = await openClinic();
-  const { house, ada } = clinicOpen;
+  const { instance, ada } = clinicOpen;
   const grace = await ada.call('keeper/create', { name: 'Grace', phone: '0123' });
   const tom = await ada.call('animal/create', { name: 'Tom', fee: 1_250, keeper: grace.id });
   expect(tom).toMatchObject({
@@ -37,7 +37,7 @@ test('a record is made, shown, changed, archived and taken back, each with an ev
   });
   await ada.call('animal/unarchive', { animal: tom.id });
   expect((await ada.call('animal/list', {})).items).toMatchObject([{ id: tom.id }]);
-  const events = await house.events({ type: 'animal', id: tom.id });
+  const events = await instance.events({ type: 'animal', id: tom.id });
   expect(events.map(({ type, payload }) => [type, payload])).toEqual(
     expect.arrayContaining([
       ['animal.created', expect.objectContaining({ name: 'Tom', keeper: grace.id })],
@@ -48,12 +48,12 @@ test('a record is made, shown, changed, archived and taken back, each with an ev
   expect(events).toHaveLength(5);
 });
 
-test('a change of nothing is none, and fields that nobody declared are refused', async () => {
+test('a change of nothing is none, and fields that are not declared are refused', async () => {
   await using clinicOpen = await openClinic();
-  const { house, ada } = clinicOpen;
+  const { instance, ada } = clinicOpen;
   const tom = await ada.call('animal/create', { name: 'Tom', fee: 0 });
   await ada.call('animal/update', { animal: tom.id, name: 'Tom' });
-  expect(await house.events({ type: 'animal', id: tom.id })).toHaveLength(1);
+  expect(await instance.events({ type: 'animal', id: tom.id })).toHaveLength(1);
   await expect(
     ada.call('animal/create', { name: 'Tom', fee: 0, colour: 'red' } as never),
   ).rejects.toMatchObject({
@@ -99,7 +99,7 @@ test('what must differ is refused at the field, and an archived record does not 
 
 test('a relation names a record that is there, is not archived, and that the caller may read', async () => {
   await using clinicOpen = await openClinic();
-  const { house, ada } = clinicOpen;
+  const { instance, ada } = clinicOpen;
   const [grace, gone] = await Promise.all(
     ['Grace', 'Gone'].map((name) => ada.call('keeper/create', { name })),
   );
@@ -112,7 +112,7 @@ test('a relation names a record that is there, is not archived, and that the cal
     person.call('animal/create', { name: 'Tom', fee: 0, keeper: keeper });
   await expect(make(ada, gone?.id as string)).rejects.toMatchObject(refused);
   await expect(make(ada, `kpr_${'0'.repeat(26)}`)).rejects.toMatchObject(refused);
-  const helper = house.as('bob', { role: 'helper' });
+  const helper = instance.as('bob', { role: 'helper' });
   await expect(make(helper, grace?.id as string)).rejects.toMatchObject(refused);
   const tom = await make(ada, grace?.id as string);
   expect(await helper.call('animal/get', { animal: tom.id })).toMatchObject({
@@ -121,17 +121,17 @@ test('a relation names a record that is there, is not archived, and that the cal
   // Another field can be changed without a look at the keeper.
   expect(await helper.call('animal/update', { animal: tom.id, fee: 7 })).toMatchObject({ fee: 7 });
   expect(await ada.call('animal/get', { animal: tom.id })).toMatchObject({ keeper: { name: 'Grace' } });
-  // Whoever may not read a keeper does not learn whose an animal is by asking.
+  // A caller who may not read a keeper does not learn by asking whose an animal is.
   const of = (person: typeof ada) => person.call('animal/list', { keeper: grace?.id as string });
   expect([(await of(ada)).items.length, (await of(helper)).items.length]).toEqual([1, 0]);
 });
 
 test('personal fields are in no event', async () => {
   await using clinicOpen = await openClinic();
-  const { house, ada } = clinicOpen;
+  const { instance, ada } = clinicOpen;
   const grace = await ada.call('keeper/create', { name: 'Grace', phone: '0123' });
   await ada.call('keeper/update', { keeper: grace.id, phone: '999' });
-  const events = await house.events({ type: 'keeper', id: grace.id });
+  const events = await instance.events({ type: 'keeper', id: grace.id });
   expect(events.map(({ payload }) => payload).toSorted()).toEqual([
     { personal: ['name', 'phone'] },
     { personal: ['phone'] },

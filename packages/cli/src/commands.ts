@@ -11,6 +11,7 @@ import type { CommandTable } from './lib/command-line.ts';
 import { loginCommand } from './login/login-command.ts';
 import { logoutCommand, whoamiCommand } from './login/session-commands.ts';
 import { logsCommand } from './logs/logs-command.ts';
+import { migrateMakeCommand } from './migrate/make-command.ts';
 import { newCommand } from './new/command.ts';
 import { openCommand } from './scope/open-command.ts';
 import { pullCommand } from './scope/pull-command.ts';
@@ -20,6 +21,7 @@ export const commands: CommandTable = {
   commands: [
     newCommand,
     devCommand,
+    migrateMakeCommand,
     deployProjectCommand,
     previewCommand,
     rollbackCommand,
@@ -37,6 +39,7 @@ export const commands: CommandTable = {
   ],
   nouns: {
     profile: 'Control planes that are known here',
+    migrate: 'The migrations of the application in this folder',
     scope: 'A scope’s data on this machine',
     ...ADMIN_NOUNS,
   },

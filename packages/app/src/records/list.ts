@@ -108,7 +108,7 @@ function hitsOf(
     params: [flag, word, endOfPrefix(word)],
   });
   if (reach !== 'all') {
-    // What the caller may not read is not counted either.
+    // Records that the caller may not read are not counted either.
     const conditions = [first, ...others].map(has);
     const rows = sql.all<{ id: string }>(
       `SELECT h.id FROM (SELECT value AS id FROM json_each(?)) h

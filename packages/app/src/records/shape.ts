@@ -1,4 +1,4 @@
-/** What follows from a declaration of records before any row is there: tables, indexes, and the schemas of inputs and outputs. */
+/** The tables, indexes and schemas that follow from a declaration of records, before any row is there. */
 import { idSchema, type JsonValue, PlatformError, pageQuery, timestamp } from '@freehold/contracts';
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlValue } from '@freehold/store';

@@ -5,11 +5,8 @@ import type { VerticalManifest } from '@freehold/contracts';
 import { makeScopeUnit } from '@freehold/kernel';
 import { migrationDigest } from '@freehold/store';
 import { DevError } from '../lib/dev-error.ts';
-import { type Fault, placeOf } from '../lib/events.ts';
 import { readProject, requireOneCopy } from '../project/project.ts';
-import { asBundleError, type Bundle, clearBundles, openBundler } from './bundle.ts';
-import { appSource, makeInProcessLoader } from './loader.ts';
-import { Positions } from './positions.ts';
+import { withLoaded } from './load-project.ts';
 
 /** One migration of a vertical, as it is declared to the platform. */
 export interface DeclaredMigration {
@@ -34,13 +31,7 @@ export interface ProjectBundle {
 export async function bundleProject(folder: string): Promise<ProjectBundle> {
   const project = readProject(folder);
   requireOneCopy(project);
-  const positions = new Positions(project);
-  const bundler = await openBundler(project, appSource(project));
-  let bundle: Bundle | null = null;
-  try {
-    bundle = await bundler.bundle();
-    positions.add(bundle);
-    const { app, readWebFiles } = await makeInProcessLoader(project).load(bundle);
+  return withLoaded(project, async ({ app, readWebFiles }) => {
     const webFiles = typeof app.web === 'string' ? readWebFiles(join(project.root, app.web)) : undefined;
     if (typeof app.web === 'string' && !webFiles)
       throw new DevError(
@@ -61,20 +52,5 @@ export async function bundleProject(folder: string): Promise<ProjectBundle> {
       egress: app.egress ?? [],
       modules: await bundleApp({ root: project.root, entry: project.entry, webFiles }),
     };
-  } catch (error) {
-    throw error instanceof DevError
-      ? error
-      : withPlaces(positions.describeAll(asBundleError(error), bundle), error);
-  } finally {
-    await bundler.close();
-    clearBundles(project);
-  }
-}
-
-/** A line for each mistake, with its place. */
-function withPlaces(faults: readonly Fault[], cause: unknown): DevError {
-  const lines = faults.map((fault) =>
-    [placeOf(fault), fault.message].filter((part) => part !== null).join(': '),
-  );
-  return new DevError('validation_failed', lines.join('\n'), { cause });
+  });
 }

@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { App, makeApp } from '@freehold/app';
 import type { readWebFiles } from '@freehold/app/node';
+import type * as recordTools from '@freehold/app/records';
 import type { Project } from '../project/project.ts';
 import { type Bundle, type BundleSource, importOf } from './bundle.ts';
 
@@ -12,6 +13,8 @@ export interface LoadedApp {
   readonly app: App;
   readonly makeApp: typeof makeApp;
   readonly readWebFiles: typeof readWebFiles;
+  /** Knows the records of the application alone, because it is of the same copy. */
+  readonly records: typeof recordTools;
   readonly bundle: Bundle;
 }
 
@@ -34,6 +37,7 @@ export function appSource(project: Project): BundleSource {
       'export const app = entry.default;',
       "export { makeApp } from '@freehold/app';",
       "export { readWebFiles } from '@freehold/app/node';",
+      "export * as records from '@freehold/app/records';",
     ].join('\n'),
   };
 }
@@ -49,7 +53,8 @@ export function makeInProcessLoader({ root, entry }: Project): AppLoader {
         throw new TypeError(
           `${relative(root, entry)} has no default export of an application: write export default defineApp(…)`,
         );
-      return { app: loaded.app, makeApp: loaded.makeApp, readWebFiles: loaded.readWebFiles, bundle };
+      const { app, makeApp, readWebFiles, records } = loaded;
+      return { app, makeApp, readWebFiles, records, bundle };
     },
   };
 }

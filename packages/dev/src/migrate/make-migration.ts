@@ -1,0 +1,130 @@
+/** `freehold migrate make`: the next migration, from the difference between what records declare and what is there. */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Consent, PresentSchema } from '@freehold/app/records';
+import type { Migration } from '@freehold/store';
+import { loadProject } from '../build/load-project.ts';
+import { DevError } from '../lib/dev-error.ts';
+import { type Project, readProject, requireOneCopy } from '../project/project.ts';
+
+export interface MigrationRequest {
+  /** What it does, in a few words: the name of the migration. */
+  readonly name: string;
+  /** Columns whose values may be lost: `animals.fee`. */
+  readonly drop: readonly string[];
+  /** Renamed columns: `animals.fee=price`. */
+  readonly rename: readonly string[];
+  /** The file of the migrations, in which it is put; null leaves every file as it is. */
+  readonly file: string | null;
+}
+
+export interface MadeMigration {
+  readonly version: number;
+  readonly name: string;
+  /** The statements, each with whether it destroys values. Empty where nothing differs. */
+  readonly steps: readonly { readonly sql: string; readonly isDestructive: boolean }[];
+  /** The migration as it stands in `migrations.ts`. Empty where nothing differs. */
+  readonly text: string;
+  /** The file that has it now, relative to the project; null for none. */
+  readonly file: string | null;
+}
+
+/**
+ * Makes the next migration of the application in a folder. It alters no database.
+ * @throws DevError for a folder without an application, for a difference that only the builder can judge, with every
+ * question, and for a file that it cannot be put into.
+ */
+export async function makeMigration(folder: string, request: MigrationRequest): Promise<MadeMigration> {
+  const project = readProject(folder);
+  requireOneCopy(project);
+  const { app, records } = await loadProject(project);
+  const types = records.recordTypesOf(app.operations);
+  if (types.length === 0)
+    throw new DevError(
+      'validation_failed',
+      'The application declares no records, so there is no table to compare: write the migration by hand, or declare records (docs/records.md).',
+    );
+  const { steps, questions } = records.differenceOf(
+    types.map(({ table }) => table),
+    presentSchema(app.migrations),
+    consentOf(request),
+  );
+  if (questions.length > 0) throw new DevError('validation_failed', questions.join('\n'));
+  const version = (app.migrations.at(-1)?.version ?? 0) + 1;
+  const text = steps.length === 0 ? '' : records.migrationText(version, request.name, steps);
+  const file = steps.length === 0 || request.file === null ? null : putInto(project, request.file, text);
+  return { version, name: request.name, steps, text, file };
+}
+
+function consentOf({ drop, rename }: MigrationRequest): Consent {
+  return { drop: new Set(drop), rename: new Map(rename.map(renameOf)) };
+}
+
+/** `animals.fee=price` */
+function renameOf(text: string): [string, string] {
+  const [, from, to] = /^([a-z0-9_]+\.[a-z0-9_]+)=([a-z0-9_]+)$/.exec(text) ?? [];
+  if (from !== undefined && to !== undefined) return [from, to];
+  throw new DevError('validation_failed', `${text} is no renaming: write table.old_column=new_column.`);
+}
+
+/** The tables of a scope that has every migration. @throws DevError with the migration that fails. */
+function presentSchema(migrations: readonly Migration[]): PresentSchema {
+  using database = new DatabaseSync(':memory:');
+  for (const { version, name, sql } of migrations)
+    try {
+      database.exec(sql);
+    } catch (cause) {
+      throw new DevError(
+        'validation_failed',
+        `Migration ${version} (${name}) fails in an empty database: ${(cause as Error).message}.`,
+        { cause },
+      );
+    }
+  const all = <Row>(sql: string, ...params: string[]): Row[] => database.prepare(sql).all(...params) as Row[];
+  const tables = all<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table'`);
+  return {
+    columns: new Map(
+      tables.map(({ name }) => [
+        name,
+        all<{ name: string; type: string; notnull: number; pk: number }>(
+          'SELECT name, type, "notnull", pk FROM pragma_table_info(?)',
+          name,
+        ).map((column) => ({
+          name: column.name,
+          type: column.type,
+          isNullable: column.notnull === 0 && column.pk === 0,
+        })),
+      ]),
+    ),
+    indexes: new Map(
+      all<{ name: string; table: string; sql: string }>(
+        `SELECT name, tbl_name AS "table", sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`,
+      ).map((index) => [index.name, index]),
+    ),
+  };
+}
+
+/** Puts the migration at the end of the list that ends the file. */
+function putInto({ root }: Project, file: string, text: string): string {
+  const path = resolve(root, file);
+  const shown = relative(root, path);
+  let source: string;
+  try {
+    source = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new DevError('not_found', `${shown} cannot be read: name the file of the migrations with --file.`, {
+      cause,
+    });
+  }
+  const end = source.trimEnd();
+  if (!end.endsWith('\n];'))
+    throw new DevError(
+      'validation_failed',
+      `${shown} does not end with a list of migrations (];): make it without --write, and put it where it belongs.`,
+    );
+  const draft = `${path}.draft`;
+  writeFileSync(draft, `${end.slice(0, -'];'.length)}${text}];\n`, { flush: true });
+  renameSync(draft, path);
+  return shown;
+}
