@@ -292,6 +292,8 @@ export const APP: readonly Mutant[] = [
     find: 'if (caller.program && operation && isReadOnly(operation))',
     replace: 'if (caller.program && operation && isReadOnly(operation) && operation.summary === null)',
     killer: inNode('packages/app/test/programs.test.ts', 'is counted by operation and day'),
+  },
+  {
     id: 'records-filter-by-hidden',
     requirement: null,
     claim: 'A list narrowed by a record that the caller may not read tells what names it.',

@@ -9,7 +9,7 @@ import { DevError } from '../lib/dev-error.ts';
 import { type Project, readProject, requireOneCopy } from '../project/project.ts';
 
 export interface MigrationRequest {
-  /** What it does, in a few words: the name of the migration. */
+  /** The name of the migration: its purpose in a few words. */
   readonly name: string;
   /** Columns whose values may be lost: `animals.fee`. */
   readonly drop: readonly string[];
