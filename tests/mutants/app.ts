@@ -280,8 +280,8 @@ export const APP: readonly Mutant[] = [
     requirement: null,
     claim: 'The consent page of a deployed application offers permissions that its member does not have.',
     file: 'packages/app/src/sign-in-proxy/sign-in-proxy.ts',
-    find: "Array.isArray(permissions) ? permissions.filter((each) => typeof each === 'string') : null",
-    replace: 'Array.isArray(permissions) ? null : null',
+    find: 'if (!Array.isArray(permissions) || !Array.isArray(recordPermissions)) return null;',
+    replace: 'if (Array.isArray(permissions)) return null;',
     killer: inNode('packages/runtime-workerd/test/sign-in.test.ts', 'a program is let in by the platform'),
   },
   {

@@ -5,7 +5,6 @@ import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { answerSignIn, SIGN_IN_BASE } from '../request/answer-sign-in.ts';
 import {
-  authenticatedPrincipal,
   callerOf,
   directoryOf,
   requireNode,
@@ -16,8 +15,10 @@ import {
 import { mountRoutes, readBody } from '../request/routes.ts';
 import { claimBody, type Me } from '../wire/wire.ts';
 
+/** `GET /api/me` with this also tells the permissions that the member has on single records alone. */
+const RECORDS = 'records';
 /** The platform asks a deployed application here what its member could give to a program. */
-export const HOLDINGS_PATH = '/api/me/holdings';
+export const HOLDINGS_PATH = `/api/me?${RECORDS}`;
 
 /** Returns the permissions of a member, on all or on single records. */
 export async function allHoldings(scope: ScopeStub, principal: PrincipalId): Promise<readonly string[]> {
@@ -30,14 +31,6 @@ export function mountMe(app: Hono<AppEnv>, services: Services): void {
 
   mountRoutes(app, [
     { method: 'GET', path: '/api/me', answer: async (c) => c.json(await describeCaller(services, c)) },
-    {
-      method: 'GET',
-      path: HOLDINGS_PATH,
-      answer: async (c) => {
-        const principal = await authenticatedPrincipal(services, c);
-        return c.json({ permissions: await allHoldings(scopeOf(services, c), principal) });
-      },
-    },
     {
       method: 'POST',
       path: '/api/claim',
@@ -84,13 +77,19 @@ export async function describeCaller(services: Services, c: AppContext): Promise
     const { state, reason } = await seatOf(services, c);
     return { ...known, status: 'stranger', seat: { state, reason } };
   }
-  const { roles, permissions } = await scope.holdings({ principal, ...(grant ? { program: grant } : {}) });
+  const isWhole = c.req.query(RECORDS) !== undefined;
+  const { roles, permissions, recordPermissions } = await scope.holdings({
+    principal,
+    ...(grant ? { program: grant } : {}),
+    ...(isWhole ? { records: true } : {}),
+  });
   return {
     ...known,
     status: 'member',
     principal,
     roles: roles.map((key) => ({ key, name: services.manifest.roles[key]?.name ?? key })),
     permissions: [...permissions],
+    ...(isWhole && recordPermissions ? { recordPermissions: [...recordPermissions] } : {}),
     ...(grant ? { program: { grant: grant.id, name: grant.name, access: grant.access } } : {}),
   };
 }

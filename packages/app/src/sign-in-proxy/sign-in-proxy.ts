@@ -144,8 +144,9 @@ async function permissionsIn(ask: () => Promise<Response>): Promise<readonly str
       await response.body?.cancel();
       return null;
     }
-    const { permissions } = await readJsonObject(response, ANSWER_BYTES_MAX);
-    return Array.isArray(permissions) ? permissions.filter((each) => typeof each === 'string') : null;
+    const { permissions, recordPermissions = [] } = await readJsonObject(response, ANSWER_BYTES_MAX);
+    if (!Array.isArray(permissions) || !Array.isArray(recordPermissions)) return null;
+    return [...permissions, ...recordPermissions].filter((each) => typeof each === 'string');
   } catch {
     return null;
   }

@@ -34,6 +34,8 @@ export const meResponse = z.object({
   roles: z.array(z.object({ key: roleKey, name: z.string() })),
   /** The permissions for the whole scope; those for one record are in the record. */
   permissions: z.array(z.string()),
+  /** Those for one record, where `?records` asks for them. */
+  recordPermissions: z.array(z.string()).optional(),
   /** The program through which the caller asks, where it is one: the permissions are what it may do. */
   program: programRecord.extend({ access: z.enum(['all', 'read', 'some']) }).optional(),
   /** For strangers: whether the business has an owner, and if not, why not. */
