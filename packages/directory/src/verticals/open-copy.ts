@@ -26,6 +26,9 @@ import {
 import type { BoundVertical } from './gateway.ts';
 import { noVertical } from './reach.ts';
 
+/** The time until the first byte: a worker writes its whole copy before, 1 GiB in about a minute. */
+const COPY_WRITTEN_MS = 10 * 60 * 1_000;
+
 const FOREIGN = 'The application answered something that is not part of its contract.';
 
 /**
@@ -52,7 +55,10 @@ export async function openScopeCopy(
   throw unusable(FOREIGN);
 }
 
-/** Opens a copy from a worker. It may be silent for 30 seconds at a time, and is told to stop when its reader leaves. */
+/**
+ * Opens a copy from a worker. Once it has answered, it may be silent for 30 seconds at a time; it is told to stop when its
+ * reader leaves.
+ */
 async function openCopy(
   vertical: BoundVertical,
   { scope, format }: { readonly scope: ScopeRef; readonly format: ExportFormat | undefined },
@@ -63,7 +69,7 @@ async function openCopy(
   const request = requestOf(vertical, { path: 'export', scope, query: { format } }, stop.signal, '*/*');
   const sent = send(vertical, request);
   try {
-    const response = await wait(sent);
+    const response = await bounded(deadline(COPY_WRITTEN_MS), sent);
     if (!response.ok) throw refusal(response, parseJson(await wait(readText(response))), false);
     return { ...headOf(response, format), body: received(response.body, wait, stop) };
   } catch (error) {
