@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { continueAs, DESKTOP, launchBrowser, see, visit } from '../support/browser.ts';
+import { barriers, continueAs, launchBrowser, PHONE, see, violations, visit } from '../support/browser.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 
 const VERSION = '2.3.0';
@@ -113,9 +113,10 @@ const CASES: readonly Case[] = [
 test.skipIf(!hasPython).each(CASES)(
   `the Python client gets in at $what with its address alone${because}`,
   async ({ address, programs, signIn, reading, writing }) => {
-    const { page, context, faults } = await visit(browser, DESKTOP);
+    const { page, context, faults } = await visit(browser, PHONE);
     const client = new PythonClient(address());
     const letIn = (choice: string) => async () => {
+      expect([...(await barriers(page)), ...(await violations(page))]).toEqual([]);
       await page.getByLabel(choice, { exact: true }).check();
       await page.getByRole('button', { name: 'Let it in' }).click();
       await see(page, 'Go back to the program.');
@@ -136,6 +137,7 @@ test.skipIf(!hasPython).each(CASES)(
       expect(refreshed.access).not.toBe(first.access);
 
       await page.goto(programs());
+      expect([...(await barriers(page)), ...(await violations(page))]).toEqual([]);
       await page.getByRole('button', { name: /^End Python client/ }).click();
       const again = await client.do('list', async (url) => {
         await page.goto(url);

@@ -276,15 +276,6 @@ export const APP: readonly Mutant[] = [
     killer: inNode(pagesTest, 'shows a reader no form, and a manager no role above their own'),
   },
   {
-    id: 'app-hosted-consent-offers-all',
-    requirement: null,
-    claim: 'The consent page of a deployed application offers permissions that its member does not have.',
-    file: 'packages/app/src/sign-in-proxy/sign-in-proxy.ts',
-    find: 'if (!Array.isArray(permissions) || !Array.isArray(recordPermissions)) return null;',
-    replace: 'if (Array.isArray(permissions)) return null;',
-    killer: inNode('packages/runtime-workerd/test/sign-in.test.ts', 'a program is let in by the platform'),
-  },
-  {
     id: 'app-reads-of-programs-not-counted',
     requirement: null,
     claim: 'What a program reads is not counted.',
