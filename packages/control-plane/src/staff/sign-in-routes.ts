@@ -61,7 +61,9 @@ export function mountSignInRoutes(
   }
 
   app.all(BACKCHANNEL_PATH, (c) =>
-    relyingParty().handleBackchannelLogout(c.req.raw, (ended) => signIns.endSessions(ended)),
+    relyingParty().handleBackchannelLogout(c.req.raw, (ended) =>
+      signIns.endSessions({ ...ended, requestId: c.var.requestId }),
+    ),
   );
 
   for (const path of SHORT_PATHS) {
