@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> =
   kernel: async (directory) => (await import('./kernel.ts')).benchKernel(directory),
   sealed: async (directory) => (await import('./sealed.ts')).benchSealed(directory),
   scale: async (directory) => (await import('./scale.ts')).benchScale(directory),
+  records: async (directory) => (await import('./records.ts')).benchRecords(directory),
   copies: async (directory) => (await import('./copies.ts')).benchCopies(directory),
   directory: async (directory) => (await import('./directory.ts')).benchDirectory(directory),
   http: async (directory) => (await import('./http.ts')).benchHttp(directory),

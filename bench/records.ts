@@ -1,0 +1,105 @@
+/**
+ * The cost of many records: the query of a list of 20 in a million against the same in a thousand, for every declared
+ * filter and order, and for searches. Each is read from an index, so the ratio should be near 1.
+ */
+import { join } from 'node:path';
+import type { SqlDatabase } from '@freehold/store';
+import { type ListQuery, listRows } from '../packages/app/src/records/list.ts';
+import { statementsOf, wordTable } from '../packages/app/src/records/tables.ts';
+import { animal, keeper } from '../packages/app/test/clinic.ts';
+import { openNodeDatabase } from '../packages/engine-node/src/lib/node-database.ts';
+import { compare, type Row } from './harness.ts';
+
+const FEW = 1_000;
+const MANY = 1_000_000;
+/** The records that share a name, and so the hits of a search for it. */
+const NAMESAKES = 20;
+const AT_LEAST = 0.6;
+
+const fieldOf = (name: string) => {
+  const field = animal.table.fields.find((each) => each.name === name);
+  if (!field) throw new TypeError(`animals have no ${name}`);
+  return field;
+};
+
+interface Asked {
+  readonly title: string;
+  readonly query: Partial<ListQuery>;
+}
+
+const byName = { field: fieldOf('name'), isDescending: false, name: 'name' };
+const byFee = { field: fieldOf('fee'), isDescending: true, name: '-fee' };
+const byCreation = { field: null, isDescending: true, name: '-createdAt' };
+
+type Filters = ListQuery['filters'];
+const DOGS: Filters = new Map([[fieldOf('kind'), 'dog']]);
+const DOGS_INSURED: Filters = new Map([...DOGS, [fieldOf('insured'), 1]]);
+
+const ASKED: readonly Asked[] = [
+  ...[byName, byFee, byCreation].flatMap((sort) => [
+    { title: `by ${sort.name}`, query: { sort } },
+    { title: `of one kind, by ${sort.name}`, query: { sort, filters: DOGS } },
+    {
+      title: `of one kind, insured, by ${sort.name}`,
+      query: { sort, filters: DOGS_INSURED },
+    },
+  ]),
+  { title: `a search of ${NAMESAKES} hits`, query: { sort: byName, q: 'name7x' } },
+  {
+    title: 'a search and a filter',
+    query: { sort: byName, q: 'name7x', filters: DOGS },
+  },
+];
+
+export async function benchRecords(directory: string): Promise<Row[]> {
+  const [few, many] = [open(directory, FEW), open(directory, MANY)];
+  const rows: Row[] = [];
+  for (const { title, query } of ASKED) {
+    const read = (db: SqlDatabase) => () => {
+      const { rows: found } = listRows(db, animal.table, { ...EVERYTHING, ...query });
+      if (found.length === 0) throw new Error(`the list is empty: ${title}`);
+    };
+    const comparison = {
+      name: `a list of 20 in ${MANY.toLocaleString('en')} records, ${title}`,
+      against: `the same in ${FEW.toLocaleString('en')}`,
+      ours: read(many.db),
+      peer: read(few.db),
+    };
+    rows.push(await compare(comparison, AT_LEAST));
+  }
+  few.close();
+  many.close();
+  return rows;
+}
+
+const EVERYTHING: ListQuery = {
+  archived: false,
+  filters: new Map(),
+  reach: 'all',
+  q: undefined,
+  sort: byName,
+  limit: 20,
+  cursor: undefined,
+};
+
+/** Fills a database by SQL alone: a million calls of `animal/create` would take an hour. */
+function open(directory: string, records: number) {
+  const database = openNodeDatabase(join(directory, `records-${records}.sqlite`));
+  const { db } = database;
+  for (const { table } of [keeper, animal]) for (const sql of statementsOf(table)) db.exec(sql);
+  const words = wordTable(animal.table);
+  database.transact(() => {
+    db.run(
+      `INSERT INTO ${animal.table.name} (id, created_at, updated_at, name, kind, fee, insured)
+       WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
+       SELECT printf('anm_%026d', i), i, i, printf('Name%dx Number%d', i / ?, i), CASE i % 2 WHEN 0 THEN 'dog' ELSE 'cat' END, i % 997, (i / 2) % 2
+       FROM n`,
+      records,
+      NAMESAKES,
+    );
+    db.run(
+      `INSERT INTO ${words} SELECT 0, lower(substr(name, 1, instr(name, ' ') - 1)), id FROM animals ORDER BY 2, 3`,
+    );
+  });
+  return database;
+}
