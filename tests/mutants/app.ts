@@ -279,7 +279,7 @@ export const APP: readonly Mutant[] = [
     id: 'app-reads-of-programs-not-counted',
     requirement: null,
     claim: 'What a program reads is not counted.',
-    file: 'packages/app/src/request/caller.ts',
+    file: 'packages/app/src/mcp/callers.ts',
     find: 'if (caller.program && operation && isReadOnly(operation))',
     replace: 'if (caller.program && operation && isReadOnly(operation) && operation.summary === null)',
     killer: inNode('packages/app/test/programs.test.ts', 'is counted by operation and day'),

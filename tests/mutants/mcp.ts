@@ -2,6 +2,8 @@
 import { inNode, type Mutant } from './mutant.ts';
 
 const src = 'packages/operations/src/mcp';
+const records = 'packages/vertical-host/src/mcp/records.ts';
+const recordsTest = 'packages/vertical-host/src/mcp/records.test.ts';
 const endpoint = 'packages/vertical-host/src/mcp/mcp-endpoint.test.ts';
 const fieldwork = 'examples/fieldwork/test/mcp.test.ts';
 
@@ -10,9 +12,9 @@ export const MCP: readonly Mutant[] = [
     id: 'mcp-tools-without-grants',
     requirement: 'D-11',
     claim: 'A tool is hidden from a member who may use it for a single record.',
-    file: 'packages/app/src/request/caller.ts',
-    find: '[...permissions, ...recordPermissions]',
-    replace: '[...permissions]',
+    file: 'packages/app/src/mcp/callers.ts',
+    find: 'somewhere: new Set(recordPermissions)',
+    replace: 'somewhere: new Set()',
     killer: inNode(fieldwork, 'a technician sees what an assignment lets him do'),
   },
   {
@@ -32,5 +34,32 @@ export const MCP: readonly Mutant[] = [
     find: 'new Map(names.map((name, place) => [name, place]))',
     replace: 'new Map(shown.map(({ name }) => name).map((name, place) => [name, place] as const))',
     killer: inNode(endpoint, 'keeps its place when the last tool that was listed'),
+  },
+  {
+    id: 'mcp-hidden-record-is-told',
+    requirement: 'D-11',
+    claim: 'A program learns that there is a record that its person may not see.',
+    file: records,
+    find: "'not_found', 'validation_failed', 'permission_denied'",
+    replace: "'not_found', 'validation_failed'",
+    killer: inNode(recordsTest, 'what is hidden, absent or no address at all is one answer'),
+  },
+  {
+    id: 'mcp-lists-what-may-not-be-listed',
+    requirement: 'D-11',
+    claim: 'Records are listed by an operation that the caller may not perform: each list leaves a denial.',
+    file: records,
+    find: 'list !== null && may.has(list.operation)',
+    replace: 'list !== null && may !== null',
+    killer: inNode(recordsTest, 'a list has the types that the caller may list'),
+  },
+  {
+    id: 'mcp-grant-for-a-list',
+    requirement: 'D-11',
+    claim: 'A grant for one record counts for an operation that is about none.',
+    file: 'packages/app/src/mcp/callers.ts',
+    find: '(entity !== undefined && somewhere.has(permission))',
+    replace: 'somewhere.has(permission)',
+    killer: inNode('packages/app/test/mcp.test.ts', 'a grant for one record lists the tools'),
   },
 ];

@@ -27,9 +27,10 @@ const answer = z.object({
 function send(
   visitor: Visitor,
   method: string,
-  params: { readonly name?: string; readonly [key: string]: unknown } = {},
+  params: { readonly name?: string; readonly uri?: string; readonly [key: string]: unknown } = {},
   meta: object = {},
 ) {
+  const named = params.name ?? params.uri;
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -43,7 +44,7 @@ function send(
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,
-      ...(params.name === undefined ? {} : { 'mcp-name': params.name }),
+      ...(named === undefined ? {} : { 'mcp-name': named }),
     },
   );
 }
@@ -64,6 +65,20 @@ async function toolsOf(visitor: Visitor): Promise<string[]> {
 }
 
 const withId = z.looseObject({ id: z.string() });
+const resourceAnswer = z.object({
+  error: z.object({ code: z.int(), message: z.string() }).optional(),
+  result: z
+    .looseObject({
+      resources: z.array(z.looseObject({ uri: z.string(), title: z.string() })).optional(),
+      resourceTemplates: z.array(z.looseObject({ uriTemplate: z.string() })).optional(),
+      contents: z.tuple([z.looseObject({ text: z.string() })]).optional(),
+    })
+    .optional(),
+});
+async function askResource(visitor: Visitor, method: string, params: { readonly uri?: string } = {}) {
+  return resourceAnswer.parse(await (await send(visitor, method, params)).json());
+}
+
 async function idOf(result: Promise<{ readonly structuredContent?: unknown }>): Promise<string> {
   return withId.parse((await result).structuredContent).id;
 }
@@ -116,6 +131,38 @@ describe('D-11 the tools of fieldwork', () => {
       await call(jo, 'order_complete', { order, minutes: 30 }),
     ];
     expect(done.map(({ isError }) => isError)).toEqual(done.map(() => undefined));
+  });
+
+  test('an order is a resource to the members who may see it, with its history; to others it is not there', async () => {
+    const ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
+    await ada.get('/api/me');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
+    const customer = await idOf(call(ada, 'customer_create', { name: 'Mill & Co' }));
+    const order = await idOf(call(ada, 'order_create', { customer, title: 'Fix the tap' }));
+    const uri = `freehold://order/${order}`;
+    const listed = async (visitor: Visitor) =>
+      (await askResource(visitor, 'resources/list')).result?.resources?.map((each) => [each.uri, each.title]);
+    const readable = async (visitor: Visitor) =>
+      (await askResource(visitor, 'resources/templates/list')).result?.resourceTemplates?.length;
+    const read = (visitor: Visitor, at: string) => askResource(visitor, 'resources/read', { uri: at });
+    expect([await listed(ada), await readable(ada)]).toEqual([[[uri, 'Fix the tap']], 2]);
+
+    expect([await listed(jo), await readable(jo)]).toEqual([[], 0]);
+    const absent = 'freehold://order/ord_01jd0000000000000000000009';
+    for (const at of [uri, `${uri}/history`, absent, `${absent}/history`])
+      expect(await read(jo, at)).toEqual({ error: { code: -32602, message: `Resource not found: ${at}` } });
+
+    await call(ada, 'order_schedule', {
+      order,
+      from: '2026-03-04T10:00:00.000Z',
+      to: '2026-03-04T12:00:00.000Z',
+    });
+    await call(ada, 'order_assign', { order, assignee: principal });
+    expect([await listed(jo), await readable(jo)]).toEqual([[[uri, 'Fix the tap']], 2]);
+    const textOf = async (at: string) =>
+      JSON.parse((await read(jo, at)).result?.contents?.[0].text ?? 'null');
+    expect(await textOf(uri)).toMatchObject({ id: order, title: 'Fix the tap', state: 'scheduled' });
+    expect(await textOf(`${uri}/history`)).toEqual(await jo.get(`/api/orders/${order}/history?limit=50`));
   });
 
   test('a tool that is not listed is refused like its route, and the refusal is in the log', async () => {

@@ -43,6 +43,7 @@ export const manifest = {
   entities: {
     item: {
       read: 'item.read',
+      resource: { titleField: 'name' },
       attachments: { read: 'item.read', write: 'item.write', remove: 'item.write' },
     },
     renter: { read: 'renter.read' },

@@ -94,3 +94,16 @@ test('an erased person leaves the bookings without a name', async () => {
   expect((await owner.http('POST', `/api/renters/${renter.id}/erase`, {})).status).toBe(200);
   expect(await owner.call('booking/get', { booking: id })).toMatchObject({ renter: { name: null } });
 });
+
+test('a model reads the things for rent and their histories as resources, as its person may', async () => {
+  const { shop, counter, drill, book } = await openShop();
+  await using _ = shop;
+  const model = counter.mcp();
+  const uri = `freehold://item/${drill.id}`;
+  expect(await model.resources()).toMatchObject([{ uri, title: 'Drill' }]);
+  expect(await model.read(uri)).toMatchObject({ id: drill.id, dailyCents: 1_500, state: 'for_rent' });
+  expect(await model.read(`${uri}/history`)).toMatchObject({ items: [{ type: 'item.created' }] });
+  const { id } = await book('2026-03-10', '2026-03-12');
+  // Bookings are not declared as resources.
+  await expect(model.read(`freehold://booking/${id}`)).rejects.toThrow(/not found/);
+});

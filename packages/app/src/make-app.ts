@@ -17,6 +17,7 @@ import type { App } from './declaration/app.ts';
 import type { AppEnv, AppServices, Instance, Services } from './declaration/env.ts';
 import { mountErasure } from './erasure/erasure-routes.ts';
 import { mountLogs } from './logs/log-routes.ts';
+import { callersOf, resourceRecords } from './mcp/callers.ts';
 import { mountInvites } from './members/invites.ts';
 import { allHoldings, mountMe } from './members/me-routes.ts';
 import { mountMembers } from './members/member-routes.ts';
@@ -33,14 +34,7 @@ import { programPermissions } from './programs/parts.ts';
 import { mountPrograms } from './programs/program-routes.ts';
 import { makeReadCounter } from './programs/read-counter.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
-import {
-  finishing,
-  makeDirectories,
-  makeTenants,
-  notWired,
-  operationsFor,
-  originOf,
-} from './request/caller.ts';
+import { finishing, makeDirectories, makeTenants, notWired, originOf } from './request/caller.ts';
 import { makeInstanceSignIns, makeSignIns } from './request/sign-in.ts';
 import { mountSettings } from './settings/setting-routes.ts';
 import { appTools } from './tools.ts';
@@ -131,12 +125,15 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountModelUsage(hono, services);
   mountInvites(hono, services);
   app.routes?.(hono, appTools(services));
-  mountOperations(hono, app.operations, operationsFor(services, app.operations), {
+  mountOperations(hono, app.operations, callersOf(services), {
     ...problems,
     openapi: openApiOf(app),
     ownOrigin: originOf,
     // The refusal of an anonymous caller names the issuer of tokens, on every route alike: see `signInException`.
-    mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },
+    mcp: {
+      serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version },
+      records: resourceRecords(services),
+    },
   });
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));

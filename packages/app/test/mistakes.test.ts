@@ -505,6 +505,33 @@ const ROWS: readonly Row[] = [
   ],
   // Rules of records
   [
+    'a resource that is named by no field of its record',
+    (d) => set(d.manifest.entities.booking, 'resource', { titleField: 'titel' }),
+    'app.manifest.entities.booking.resource.titleField',
+    'resource_field',
+    /booking\/get answers no field titel/,
+  ],
+  [
+    'a resource without an address',
+    (d) => {
+      delete d.operations['booking/get'].http;
+      set(d.manifest, 'entities', { booking: { resource: { titleField: 'id' } } });
+    },
+    'app.manifest.entities.booking.resource',
+    'record_address',
+    /booking\/get/,
+  ],
+  [
+    'a resource that is kept from programs',
+    (d) => {
+      set(d.operations['booking/get'], 'mcp', false);
+      set(d.manifest.entities.booking, 'resource', { titleField: 'id' });
+    },
+    'app.manifest.entities.booking.resource',
+    'resource_withheld',
+    /mcp: false/,
+  ],
+  [
     'attachments of a record without an address',
     (d) => delete d.operations['booking/get'].http,
     'app.manifest.entities.booking.attachments',

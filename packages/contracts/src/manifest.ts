@@ -72,6 +72,11 @@ export const manifestSchema = z
         /** The permission that reading the record's events takes; without it, no member reads them. */
         read: permissionKey.optional(),
         /**
+         * Present: programs read a record as `freehold://<type>/<id>`, and its history (MCP, "Resources"). `titleField` is
+         * the field of `<type>/get` and `<type>/list` that names it to people.
+         */
+        resource: z.strictObject({ titleField: z.string().min(1).max(64) }).optional(),
+        /**
          * The permissions that reading, adding and removing a record's attachments take; without it, it has none, and
          * without `remove` no attachment is removed.
          */

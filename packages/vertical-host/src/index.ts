@@ -20,6 +20,7 @@ export {
 export { requestIdOf } from './lib/request.ts';
 export * from './management-openapi.ts';
 export type { ListingStub, McpOptions } from './mcp/mcp-endpoint.ts';
+export type { McpRecord } from './mcp/records.ts';
 export { type McpTool, mcpToolsOf } from './mcp/tools.ts';
 export * from './mount-operations.ts';
 export * from './mount-platform-surface.ts';

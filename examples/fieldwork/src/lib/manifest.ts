@@ -100,6 +100,7 @@ export const manifest = {
     site: { read: 'site.read' },
     order: {
       read: 'order.read',
+      resource: { titleField: 'title' },
       // A member who sees an order sees its photos; one who writes notes on it adds photos.
       attachments: { read: 'order.read', write: 'order.note', remove: 'order.detach' },
     },

@@ -4,6 +4,7 @@ import type { OperationTable } from '@freehold/operations';
 import type { FaultPath, ReportFault } from '@freehold/operations/faults';
 import { checkScript, StatementRefused } from '@freehold/store';
 import { publicRoutes } from '@freehold/vertical-host';
+import { z } from 'zod';
 import type { AppDeclaration, PublicSurface } from './app.ts';
 import type { AppEnv } from './env.ts';
 import type { DeclarationCode } from './mistakes.ts';
@@ -98,6 +99,11 @@ export function checkRecords(declaration: AppDeclaration, names: Names): void {
   };
   const attaching = Object.entries(manifest.entities).filter(([, each]) => each.attachments !== undefined);
   for (const [type] of attaching) requireAddress(['manifest', 'entities', type, 'attachments'], type);
+  for (const [type, { resource }] of Object.entries(manifest.entities)) {
+    if (resource === undefined) continue;
+    requireAddress(['manifest', 'entities', type, 'resource'], type);
+    checkResource(type, resource.titleField, names);
+  }
   if (declaration.attachments !== undefined && attaching.length === 0) {
     const message = 'has rules, and no entity of the manifest has attachments';
     report({ path: ['attachments'], code: 'attachments_unused', message });
@@ -114,6 +120,35 @@ export function checkRecords(declaration: AppDeclaration, names: Names): void {
     if (afterwards !== undefined && checkOperation(names, [...path, 'afterwards'], afterwards))
       checkInput(names, [...path, 'afterwards'], afterwards, {});
   }
+}
+
+/** The operations of a resource must be for programs, and answer the field that names it. */
+function checkResource(type: string, titleField: string, { operations, report }: Names): void {
+  const at = ['manifest', 'entities', type, 'resource'];
+  const get = operations[`${type}/get`];
+  if (get?.mcp === false) {
+    const message = `is read by ${type}/get, which mcp: false keeps from programs`;
+    report({ path: at, code: 'resource_withheld', message });
+  }
+  const list = operations[`${type}/list`]?.output;
+  const answers = [get?.output, list instanceof z.ZodObject ? itemOf(list) : undefined];
+  for (const [index, output] of answers.entries()) {
+    if (!(output instanceof z.ZodObject)) continue;
+    const known = Object.keys(output.shape);
+    const operation = `${type}/${index === 0 ? 'get' : 'list'}`;
+    for (const name of index === 0 ? [titleField] : ['id', titleField]) {
+      if (known.includes(name)) continue;
+      const path = name === titleField ? [...at, 'titleField'] : at;
+      const message = `${operation} answers no field ${name}`;
+      report({ path, code: 'resource_field', message, unknown: { name, known } });
+    }
+  }
+}
+
+/** The items of a page. */
+function itemOf({ shape }: z.ZodObject): unknown {
+  const { items } = shape;
+  return items instanceof z.ZodArray ? items.element : undefined;
 }
 
 /** The input of a schedule is known now: it need not fail in the night. */

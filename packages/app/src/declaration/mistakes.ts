@@ -17,6 +17,8 @@ export const DECLARATION_CODES = [
       'migration_sql',
       'model_tables',
       'record_address',
+      'resource_withheld',
+      'resource_field',
       'attachments_unused',
       'unknown_setting',
       'script_source',

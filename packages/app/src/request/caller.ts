@@ -11,10 +11,8 @@ import {
   toProblem,
 } from '@freehold/contracts';
 import { requireSameOrigin } from '@freehold/contracts/http';
-import { isAllowedByGrant, type ScopeHost, type ScopeStub } from '@freehold/kernel';
-import { isReadOnly, type OperationTable } from '@freehold/operations';
+import type { ScopeHost, ScopeStub } from '@freehold/kernel';
 import type { Engine } from '@freehold/store';
-import type { ListingStub } from '@freehold/vertical-host';
 import type { MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { AppContext, AppEnv, Caller, Instance, Services, Tenants } from '../declaration/env.ts';
@@ -224,50 +222,5 @@ export function finishing(showProblem: (c: AppContext) => Promise<void>): Middle
     await next();
     if (c.res.headers.get('content-type')?.startsWith('application/problem+json')) await showProblem(c);
     c.header('x-content-type-options', 'nosniff');
-  };
-}
-
-/**
- * Returns the operations of a request's scope as its caller, with the list of those that the caller may perform now, for
- * one record or for all.
- */
-export function operationsFor(
-  services: Services,
-  table: OperationTable,
-): (c: AppContext) => Promise<ListingStub> {
-  return async (c) => {
-    const caller = await actingCaller(services, c);
-    const { scope, tenant } = requireNode(c);
-    const stub = services.host.operations(scope, caller, tenant);
-    return {
-      ...stub,
-      invoke: async (request) => {
-        const result = await stub.invoke(request);
-        const operation = table[request.operation];
-        if (caller.program && operation && isReadOnly(operation))
-          await services.reads.note(
-            { tenant, scope },
-            { grant: caller.program.id, operation: request.operation },
-          );
-        return result;
-      },
-      listable: async (names) => {
-        const { permissions, recordPermissions = [] } = await scopeOf(services, c).holdings({
-          ...caller,
-          records: true,
-        });
-        const reachable = new Set<string>([...permissions, ...recordPermissions]);
-        return names.filter((name) => {
-          const operation = table[name];
-          if (!operation || !reachable.has(operation.permission)) return false;
-          const { program } = caller;
-          return isAllowedByGrant({
-            program,
-            permission: operation.permission,
-            writes: !isReadOnly(operation),
-          });
-        });
-      },
-    };
   };
 }

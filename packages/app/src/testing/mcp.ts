@@ -17,11 +17,21 @@ export interface ToolAnswer {
   readonly refused: Problem | null;
 }
 
+export interface TestResource {
+  /** `freehold://order/ord_1`. */
+  readonly uri: string;
+  readonly title?: string | undefined;
+}
+
 export interface Mcp {
-  /** The tools that this caller may ever use. */
+  /** The tools that this caller may use now. */
   tools(): Promise<readonly TestTool[]>;
   /** @throws Error when the endpoint itself refuses, as for an unknown tool or a caller who is not signed in. */
   call(tool: string, input?: object): Promise<ToolAnswer>;
+  /** The records that this caller is listed as resources: the first page. */
+  resources(): Promise<readonly TestResource[]>;
+  /** A record, or its history. @throws Error for one that is not there or may not be read. */
+  read(uri: string): Promise<unknown>;
 }
 
 const REVISION = '2026-07-28';
@@ -30,6 +40,10 @@ const tool = z.looseObject({
   description: z.string().optional(),
   inputSchema: z.unknown(),
 });
+const resourceList = z.looseObject({
+  resources: z.array(z.looseObject({ uri: z.string(), title: z.string().optional() })),
+});
+const resourceContents = z.looseObject({ contents: z.tuple([z.looseObject({ text: z.string() })]) });
 const toolList = z.looseObject({ tools: z.array(tool) });
 const toolAnswer = z.looseObject({
   isError: z.boolean().optional(),
@@ -39,7 +53,11 @@ const toolAnswer = z.looseObject({
 });
 
 export function makeMcp(http: Http): Mcp {
-  const ask = async (method: string, params: { readonly name?: string; readonly arguments?: object }) => {
+  const ask = async (
+    method: string,
+    params: { readonly name?: string; readonly uri?: string; readonly arguments?: object },
+  ) => {
+    const named = params.name ?? params.uri;
     const response = await http(
       'POST',
       '/api/mcp',
@@ -59,7 +77,7 @@ export function makeMcp(http: Http): Mcp {
         accept: 'application/json, text/event-stream',
         'mcp-protocol-version': REVISION,
         'mcp-method': method,
-        ...(params.name === undefined ? {} : { 'mcp-name': params.name }),
+        ...(named === undefined ? {} : { 'mcp-name': named }),
       },
     );
     const said = await response.text();
@@ -78,6 +96,11 @@ export function makeMcp(http: Http): Mcp {
       const problem = problemSchema.safeParse(answer._meta['freehold/problem']);
       if (problem.success) return { output: undefined, refused: problem.data };
       throw new Error(`${name} failed: ${answer.content.map((part) => part.text ?? '').join(' ')}`);
+    },
+    resources: async () => resourceList.parse(await ask('resources/list', {})).resources,
+    read: async (uri) => {
+      const { contents } = resourceContents.parse(await ask('resources/read', { uri }));
+      return JSON.parse(contents[0].text);
     },
   };
 }

@@ -17,6 +17,7 @@ import { type McpMessage, readMcpMessage } from './message.ts';
 import { MCP_META } from './meta.ts';
 import { pageAfter } from './pages.ts';
 import { malformed } from './refusals.ts';
+import { type ResourcePolicy, serveResources } from './resources.ts';
 import type { McpTool } from './tools.ts';
 
 /** The answer of a call. */
@@ -56,6 +57,8 @@ export interface McpPolicy<T extends McpTool> {
   listed(): Promise<readonly T[]> | readonly T[];
   /** Makes a call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
   call(call: ToolCall<T>): Promise<ToolAnswer>;
+  /** Default: none, and none are announced. */
+  readonly resources?: ResourcePolicy;
   /** The problem document of a thrown value. Records one that is no `PlatformError`. */
   problemOf(thrown: unknown): Promise<Problem> | Problem;
   /** Headers of every answer. */
@@ -91,8 +94,13 @@ function dressed(response: Response, policy: Pick<McpPolicy<McpTool>, 'headers'>
 
 /** The server of one request: the revision of 2026-07-28 knows no sessions, and the older ones get none. */
 function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
-  // The list changes when a version is deployed or a role is given, and no client is told: so it is not announced.
-  const mcp = new McpServer(policy.serverInfo, { capabilities: { tools: { listChanged: false } } });
+  const { resources } = policy;
+  // A list changes when a version is deployed or a role is given, and no client is told: so it is not announced.
+  const quiet = { listChanged: false };
+  const mcp = new McpServer(policy.serverInfo, {
+    capabilities: { tools: quiet, ...(resources ? { resources: quiet } : {}) },
+  });
+  if (resources) serveResources(mcp, resources);
   mcp.server.setRequestHandler('tools/list', async ({ params }) => {
     const names = policy.tools.map(({ name }) => name);
     const { items, ...more } = pageAfter({ list: 'tools', names }, await policy.listed(), params?.cursor);

@@ -1,7 +1,8 @@
-/** Operations as tools of the Model Context Protocol. Start with `endpoint.ts`. */
+/** Operations, records and prompts for clients of the Model Context Protocol. Start with `endpoint.ts`. */
 export * from './content-blocks.ts';
 export * from './endpoint.ts';
 export * from './meta.ts';
-export { MCP_PAGE_MAX } from './pages.ts';
+export { cursorFault, MCP_PAGE_MAX, readCursor } from './pages.ts';
 export * from './refusals.ts';
+export type * from './resources.ts';
 export * from './tools.ts';

@@ -51,13 +51,18 @@ function placeOf(list: string, places: ReadonlyMap<string, number>, cursor: stri
   return place;
 }
 
-/** Reads a cursor. @throws ProtocolError "Invalid params" in the place of `validation_failed`. */
+/** Reads a cursor. @throws ProtocolError as {@link cursorFault} says. */
 export function readCursor<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof PlatformError && error.code === 'validation_failed'
-      ? malformed(error.message)
-      : error;
+    throw cursorFault(error);
   }
+}
+
+/** The failure of a list as the protocol has it: "Invalid params" in the place of `validation_failed`. */
+export function cursorFault(thrown: unknown): unknown {
+  return thrown instanceof PlatformError && thrown.code === 'validation_failed'
+    ? malformed(thrown.message)
+    : thrown;
 }

@@ -7,12 +7,7 @@ export function malformed(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
-/** The failure of a list: an error of the protocol, because a list that cannot be made is not one of everything. */
-export function unlistable(thrown: unknown): ProtocolError {
-  return failed('The list cannot be made right now.', thrown);
-}
-
-/** A failure of ours, or a refusal, of what is no tool call: there is no result that could say so. */
+/** The failure of a list or a resource: an error of the protocol, because no result could say so. */
 export function failed(words: string, thrown: unknown): ProtocolError {
   const said = thrown instanceof PlatformError && thrown.code !== 'internal' ? ` ${thrown.message}` : '';
   return new ProtocolError(ProtocolErrorCode.InternalError, `${words}${said}`);

@@ -66,12 +66,12 @@ async function readCall(
       query.filter(([name]) => parameters.some(([parameter]) => parameter === name)),
       'is part of the path',
     );
-    return { operation: route.name, input: readText('The address', [...parameters, ...query], route.input) };
+    return { operation: route.name, input: readAddress([...parameters, ...query], route) };
   }
   refuse(query, 'is not taken in the query: send it in the body');
   const idempotencyKey = parseIdempotencyKey(c.req.header('idempotency-key'));
   const ifMatch = versionOf(parseIfMatch(c.req.header('if-match')));
-  const fromPath = readText('The address', parameters, route.input);
+  const fromPath = readAddress(parameters, route);
   const body = await readBody(c, bodyLimitBytes);
   refuse(
     parameters.filter(([name]) => Object.hasOwn(body, name) && body[name] !== fromPath[name]),
@@ -84,6 +84,11 @@ async function readCall(
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
   };
+}
+
+/** The fields of an address that has any. */
+function readAddress(fields: readonly TextField[], { input }: OperationRoute): Record<string, unknown> {
+  return fields.length === 0 ? {} : readText('The address', fields, input);
 }
 
 /**

@@ -1,20 +1,27 @@
 /** The MCP endpoint of an operation mount: admits the caller, lists the tools, and invokes operations (spec 4.5.3). */
-import { type OperationStub, PlatformError, type Problem, problemSchema } from '@freehold/contracts';
+import {
+  type EntityRef,
+  type OperationStub,
+  PlatformError,
+  type Problem,
+  problemSchema,
+} from '@freehold/contracts';
 import { requireOwnAddress } from '@freehold/contracts/http';
 import { httpBinding, type OperationTable } from '@freehold/operations';
 import {
   answerMcp,
   contentBlocks,
+  failed,
   malformed,
   readCallMeta,
   type ToolAnswer,
   type ToolCall,
-  unlistable,
 } from '@freehold/operations/mcp';
 import type { Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
 import { type ProblemOptions, problemResponse } from '../lib/problem-response.ts';
 import { privateHeaders, readBody } from '../lib/request.ts';
+import { type McpRecord, recordResources, resourcePolicy } from './records.ts';
 import { type McpTool, mcpToolsOf } from './tools.ts';
 
 /** A scope as one caller sees it, perhaps with the operations that the caller should see as tools. */
@@ -24,6 +31,11 @@ export interface ListingStub extends OperationStub {
    * calling one is refused by `invoke` all the same. Default: every operation is listed.
    */
   listable?(operations: readonly string[]): Promise<readonly string[]>;
+  /**
+   * A page of the history of a record, by the text of its id. It rejects as reading the record does. Default: records have
+   * no history.
+   */
+  history?(record: EntityRef, page: { readonly limit: number; readonly cursor?: string }): Promise<unknown>;
 }
 
 export interface McpOptions<E extends Env = Env> {
@@ -36,6 +48,8 @@ export interface McpOptions<E extends Env = Env> {
    * only: a page could make any other name lead here (DNS rebinding).
    */
   readonly hostnames?: readonly string[];
+  /** The types of records that are resources, in the order of their list. Default: none. */
+  readonly records?: readonly McpRecord[];
   /**
    * The `WWW-Authenticate` of a 401, for an application that takes access tokens: the `bearerChallenge` of
    * `@freehold/auth/resource-server`, which names its metadata (RFC 9728, section 5.1). Null leaves `Bearer`. An error
@@ -63,8 +77,9 @@ export interface McpEndpointDeps<E extends Env>
 export function makeMcpEndpoint<E extends Env>(
   deps: McpEndpointDeps<E>,
 ): (c: Context<E>) => Promise<Response> {
-  const { operations, serverInfo, bodyLimitBytes, hostnames = [] } = deps;
+  const { operations, serverInfo, bodyLimitBytes, hostnames = [], records = [] } = deps;
   const tools = mcpToolsOf(operations);
+  const resources = records.length === 0 ? null : recordResources(operations, records);
   const problems: ProblemOptions = {
     ...(deps.onIncident === undefined ? {} : { onIncident: deps.onIncident }),
     ...(deps.newRequestId === undefined ? {} : { newRequestId: deps.newRequestId }),
@@ -73,16 +88,22 @@ export function makeMcpEndpoint<E extends Env>(
   return async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.ownOrigin?.(c), hostnames });
     const stub = await admitted(c, deps);
+    // A failure is recorded as that of a route is.
+    const record = (thrown: unknown) => void problemResponse(c, thrown, problems);
+    const listable = () =>
+      listableOf(stub, operations).catch((thrown: unknown) => {
+        record(thrown);
+        throw failed('The list cannot be made right now.', thrown);
+      });
     try {
       return await answerMcp(c.req.raw, () => readBody(c, bodyLimitBytes), {
         serverInfo,
         tools,
-        listed: () =>
-          listedTools(stub, tools).catch((thrown: unknown) => {
-            // Recorded as a failure of a route is.
-            problemResponse(c, thrown, problems);
-            throw unlistable(thrown);
-          }),
+        listed: async () => {
+          const names = await listable();
+          return tools.filter(({ operation }) => names.has(operation));
+        },
+        ...(resources ? { resources: resourcePolicy(resources, { stub, listable, record }) } : {}),
         call: (call) => invokeTool(stub, operations, call),
         problemOf: (thrown) => problemOf(c, thrown, problems),
         headers: { ...privateHeaders(c), 'x-content-type-options': 'nosniff' },
@@ -94,10 +115,9 @@ export function makeMcpEndpoint<E extends Env>(
   };
 }
 
-async function listedTools(stub: ListingStub, tools: readonly McpTool[]): Promise<readonly McpTool[]> {
-  if (!stub.listable) return tools;
-  const names = new Set(await stub.listable(tools.map(({ operation }) => operation)));
-  return tools.filter(({ operation }) => names.has(operation));
+async function listableOf(stub: ListingStub, operations: OperationTable): Promise<ReadonlySet<string>> {
+  const names = Object.keys(operations);
+  return new Set(stub.listable ? await stub.listable(names) : names);
 }
 
 /** Invokes the operation as its route does. */

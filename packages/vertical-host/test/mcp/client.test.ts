@@ -1,17 +1,22 @@
 /** The official client, of both eras, over a real socket: what people's software sees of a vertical. */
 import { request as httpRequest } from 'node:http';
-import { type InvokeResult, type OperationStub, PlatformError, problemSchema } from '@freehold/contracts';
+import { type InvokeResult, PlatformError, pageOf, pageQuery, problemSchema } from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
 import { MCP_META } from '@freehold/operations/mcp';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { ListingStub } from '../../src/mcp/mcp-endpoint.ts';
+import type { McpRecord } from '../../src/mcp/records.ts';
 import { mountOperations } from '../../src/mount-operations.ts';
 import { declare } from '../fixtures.ts';
 import { type Listening, listen } from './listen.ts';
 
 const order = z.strictObject({ id: z.string(), note: z.string().nullable() }).meta({ id: 'Order' });
+
+const item = z.object({ id: z.string(), name: z.string() }).meta({ id: 'Item' });
+const ITEMS = ['drill', 'saw', 'a/b?c', 'lamp', 'hose'].map((id) => ({ id, name: `A ${id}` }));
 
 const operations: OperationTable = {
   'order/update': declare({
@@ -25,6 +30,16 @@ const operations: OperationTable = {
     output: z.array(order),
     http: { method: 'GET', path: '/api/orders' },
   }),
+  'item/list': declare({
+    input: z.strictObject({ ...pageQuery, limit: z.int().min(1).max(2).default(2) }),
+    output: pageOf(item),
+    http: { method: 'GET', path: '/api/items' },
+  }),
+  'item/get': declare({
+    input: z.strictObject({ item: z.string() }),
+    output: item,
+    http: { method: 'GET', path: '/api/items/:item' },
+  }),
   'order/count': declare({
     input: z.strictObject({}),
     output: z.int().nullable(),
@@ -33,7 +48,7 @@ const operations: OperationTable = {
 };
 
 /** A scope of one order, with versions and remembered answers as the kernel has them. */
-function makeScope(): OperationStub {
+function makeScope(): ListingStub {
   let version = 1;
   let note: string | null = null;
   const answers = new Map<string, InvokeResult>();
@@ -42,6 +57,13 @@ function makeScope(): OperationStub {
       const read = { invocation: null, version: null, replayed: false };
       if (operation === 'order/list') return { ...read, output: [{ id: 'ord_1', note }] };
       if (operation === 'order/count') return { ...read, output: null };
+      if (operation === 'item/list') {
+        const { limit = 2, cursor = '0' } = input as { limit?: number; cursor?: string };
+        const end = Number(cursor) + limit;
+        const nextCursor = end < ITEMS.length ? String(end) : null;
+        return { ...read, output: { items: ITEMS.slice(Number(cursor), end), nextCursor } };
+      }
+      if (operation === 'item/get') return { ...read, version: 'evt_9', output: itemOf(input) };
       const known = idempotencyKey === undefined ? undefined : answers.get(idempotencyKey);
       if (known) return { ...known, replayed: true };
       if (ifMatch !== undefined && ifMatch !== `evt_${version}`)
@@ -60,15 +82,26 @@ function makeScope(): OperationStub {
   };
 }
 
+function itemOf(input: unknown) {
+  const found = ITEMS.find(({ id }) => id === (input as { item: string }).item);
+  if (!found) throw new PlatformError('not_found', 'There is no such item.');
+  return found;
+}
+
+const records: McpRecord[] = [
+  { type: 'item', parameter: 'item', readId: (text) => text, titleField: 'name' },
+];
+
 let server: Listening;
 beforeEach(async () => {
   const app = new Hono();
   const scope = makeScope();
-  mountOperations(app, operations, (c) => {
+  const resolve = (c: Context) => {
     if (c.req.header('authorization') !== 'Bearer good')
       throw new PlatformError('unauthenticated', 'Sign in first.');
     return scope;
-  });
+  };
+  mountOperations(app, operations, resolve, { mcp: { records } });
   server = await listen((request) => app.fetch(request));
 });
 afterEach(() => server[Symbol.asyncDispose]());
@@ -90,12 +123,21 @@ describe.each([
   ['auto', '2026-07-28'],
   ['legacy', '2025-11-25'],
 ] as const)('D-11 a client that negotiates %s', (mode, revision) => {
-  test('speaks the revision, and is told of tools and nothing else', async () => {
+  test('speaks the revision, and is told of tools, resources and nothing else', async () => {
     const client = await connect(mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
-    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
+    expect(client.getServerCapabilities()).toEqual({
+      tools: { listChanged: false },
+      resources: { listChanged: false },
+    });
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['order_update', 'order_list', 'order_count']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'order_update',
+      'order_list',
+      'item_list',
+      'item_get',
+      'order_count',
+    ]);
     expect(tools[0]).toMatchObject({
       annotations: {
         readOnlyHint: false,
@@ -161,6 +203,28 @@ describe.each([
     const client = await connect(mode);
     await expect(client.callTool({ name: 'order_drop', arguments: {} })).rejects.toMatchObject({
       code: -32602,
+    });
+    await client.close();
+  });
+
+  test('lists records page by page, and reads each at its address, with its version', async () => {
+    const client = await connect(mode);
+    const { resources } = await client.listResources();
+    expect(resources.map(({ title }) => title)).toEqual(ITEMS.map(({ name }) => name));
+    expect(resources[2]).toMatchObject({ uri: 'freehold://item/a%2Fb%3Fc', mimeType: 'application/json' });
+    for (const [index, { uri }] of resources.entries()) {
+      const { contents } = await client.readResource({ uri });
+      expect(contents).toMatchObject([{ uri, _meta: { [MCP_META.version]: 'evt_9' } }]);
+      expect(JSON.parse((contents[0] as { text: string }).text)).toEqual(ITEMS[index]);
+    }
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'freehold://item/{id}',
+      'freehold://item/{id}/history{?cursor}',
+    ]);
+    await expect(client.readResource({ uri: 'freehold://item/nail' })).rejects.toMatchObject({
+      code: -32602,
+      data: { uri: 'freehold://item/nail' },
     });
     await client.close();
   });

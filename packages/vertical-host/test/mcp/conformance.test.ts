@@ -44,9 +44,19 @@ describe.each([
   {
     revision: '2026-07-28',
     scenarios: 37,
-    passing: [...TOOLS, 'server-sse-multiple-streams', 'http-header-validation'],
+    passing: [
+      ...TOOLS,
+      'resources-list',
+      'sep-2164-resource-not-found',
+      'server-sse-multiple-streams',
+      'http-header-validation',
+    ],
   },
-  { revision: '2025-11-25', scenarios: 30, passing: [...TOOLS, 'server-initialize', 'ping'] },
+  {
+    revision: '2025-11-25',
+    scenarios: 30,
+    passing: [...TOOLS, 'resources-list', 'server-initialize', 'ping'],
+  },
 ])('D-11 the conformance suite for $revision', ({ revision, scenarios, passing }) => {
   const baseline = () => readFile(baselineOf(revision), 'utf8');
 

@@ -31,7 +31,7 @@ export const ANY_JSON_RPC = {
 /** One request of revision 2026-07-28, whose id is 1. */
 export function modernCall(
   method: string,
-  params: { readonly name?: string; readonly [key: string]: unknown } = {},
+  params: { readonly name?: string; readonly uri?: string; readonly [key: string]: unknown } = {},
   meta: object = {},
 ) {
   const _meta = {
@@ -39,13 +39,14 @@ export function modernCall(
     'io.modelcontextprotocol/clientCapabilities': {},
     ...meta,
   };
+  const named = params.name ?? params.uri;
   return {
     method: 'POST',
     headers: {
       ...ANY_JSON_RPC.headers,
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,
-      ...(params.name === undefined ? {} : { 'mcp-name': params.name }),
+      ...(named === undefined ? {} : { 'mcp-name': named }),
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
   };

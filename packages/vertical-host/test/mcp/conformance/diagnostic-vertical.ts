@@ -2,7 +2,7 @@
  * A vertical for the official conformance suite: the suite calls its tools by name, and each of them is an operation
  * here. What the suite wants of a tool and no operation can do is in the baselines beside this file, each with its reason.
  */
-import { type InvokeResult, type OperationStub, PlatformError } from '@freehold/contracts';
+import { type InvokeResult, type OperationStub, PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
 import { contentBlocks } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
@@ -15,6 +15,8 @@ const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 /** A sound file without a sample. */
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
+
+const NOTES = [{ id: '1', title: 'A note' }];
 
 const text = (words: string) => ({ type: 'text', text: words });
 const image = { type: 'image', data: PNG, mimeType: 'image/png' };
@@ -49,6 +51,8 @@ const ANSWERS: Readonly<Record<string, () => unknown>> = {
   'test/error/handling': () => {
     throw new PlatformError('conflict', 'This tool intentionally returns an error for testing.');
   },
+  'note/list': () => ({ items: NOTES, nextCursor: null }),
+  'note/get': () => NOTES[0],
   // The suite watches what else comes down the stream of these, and nothing may.
   'test/streaming/elicitation': () => [text('An operation asks nothing back.')],
   'test/logging/tool': () => [text('An operation logs nothing to its caller.')],
@@ -76,6 +80,22 @@ const everyKeyword = z
     ...Object.fromEntries([['then', { required: ['phone'] }]]),
   });
 
+const note = z.object({ id: z.string(), title: z.string() });
+
+/** The suite lists what there is; the addresses that it reads by itself belong to no record. */
+const noteOperations: OperationTable = {
+  'note/list': declare({
+    input: z.strictObject(pageQuery),
+    output: pageOf(note),
+    http: { method: 'GET', path: '/api/notes' },
+  }),
+  'note/get': declare({
+    input: z.strictObject({ note: z.string() }),
+    output: note,
+    http: { method: 'GET', path: '/api/notes/:note' },
+  }),
+};
+
 const diagnosticOperations: OperationTable = {
   ...Object.fromEntries(
     Object.keys(ANSWERS).map((name) => [
@@ -87,6 +107,7 @@ const diagnosticOperations: OperationTable = {
       }),
     ]),
   ),
+  ...noteOperations,
   json_schema_2020_12_tool: declare({
     input: everyKeyword,
     output: z.null(),
@@ -105,6 +126,7 @@ export function diagnosticVertical(): Hono {
       replayed: false,
     }),
   };
-  mountOperations(app, diagnosticOperations, () => stub);
+  const records = [{ type: 'note', parameter: 'note', readId: (id: string) => id, titleField: 'title' }];
+  mountOperations(app, diagnosticOperations, () => stub, { mcp: { records } });
   return app;
 }
