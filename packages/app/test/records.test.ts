@@ -238,3 +238,18 @@ test('over HTTP, its routes have names, versions and a document of their own', a
   };
   expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['Animal', 'Keeper']));
 });
+
+test('a program meets them as tools and as resources, and reads those that its person may read', async () => {
+  await using clinicOpen = await openClinic();
+  const { instance, ada } = clinicOpen;
+  const grace = await ada.call('keeper/create', { name: 'Grace' });
+  const tom = await ada.call('animal/create', { name: 'Tom', fee: 0, keeper: grace.id });
+  const model = ada.mcp();
+  expect((await model.tools()).map(({ name }) => name)).toContain('animal_create');
+  // A page has records of one type.
+  expect(await model.resources()).toMatchObject([{ uri: `freehold://keeper/${grace.id}`, title: 'Grace' }]);
+  expect(await model.read(`freehold://animal/${tom.id}`)).toMatchObject({ keeper: { name: 'Grace' } });
+  const helper = instance.as('bob', { role: 'helper' }).mcp();
+  expect((await helper.resources()).map(({ title }) => title)).toEqual(['Tom']);
+  await expect(helper.read(`freehold://keeper/${grace.id}`)).rejects.toThrow(/resources\/read was/);
+});

@@ -27,8 +27,8 @@ export interface AnyRecords {
   readonly id: z.ZodString;
   /** The table, for a migration. */
   readonly table: RecordTable;
-  /** The entry of `entities` in the manifest. */
-  readonly entity: { readonly read: string };
+  /** The entry of `entities` in the manifest. Programs read the records as resources, named by their title. */
+  readonly entity: { readonly read: string; readonly resource: { readonly titleField: string } };
   /** For `erasure.personal`: the columns of the fields about a person, by table. */
   readonly personal: Readonly<Record<string, readonly string[]>>;
 }
@@ -305,7 +305,7 @@ export function records<const T extends string, F extends z.ZodRawShape>(
     id: shape.id,
     operations: operations as never,
     table,
-    entity: { read },
+    entity: { read, resource: { titleField: shape.title } },
     personal: shape.personal.length === 0 ? {} : { [table.name]: shape.personal.map(({ column }) => column) },
     load: presentOne,
   };

@@ -18,6 +18,8 @@ export interface RecordShape {
   readonly id: z.ZodString;
   readonly table: RecordTable;
   readonly byName: ReadonlyMap<string, Field>;
+  /** The name of the field that stands for a record. */
+  readonly title: string;
   /** Combinations of names. */
   readonly filters: readonly (readonly string[])[];
   readonly sorts: readonly string[];
@@ -76,6 +78,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       columns.map(({ column }) => column),
       true,
     );
+  const title = options.title === undefined ? (fields[0] as Field) : textOf(options.title, 'title');
   const personal = (options.personal ?? []).map((name) => named(name, 'personal'));
   return {
     type,
@@ -91,6 +94,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       search: (options.search ?? []).map((name) => textOf(name, 'search')),
     },
     byName,
+    title: title.name,
     filters,
     sorts,
     unique,
