@@ -357,7 +357,7 @@ export const APP: readonly Mutant[] = [
     id: 'records-rule-of-a-part',
     requirement: null,
     claim: 'A change of one field is judged without the others.',
-    file: `${src}/records/records.ts`,
+    file: `${src}/records/operations.ts`,
     find: 'const value = Object.hasOwn(sent, field.name) ? sent[field.name] : inputValue(field, before);',
     replace: 'const value = sent[field.name] ?? (field.isOptional ? null : inputValue(field, before));',
     killer: inNode(
@@ -400,5 +400,14 @@ export const APP: readonly Mutant[] = [
       'packages/app/src/records/difference.test.ts',
       'a column that is gone is neither dropped nor renamed by a guess',
     ),
+  },
+  {
+    id: 'records-search-cut-unsaid',
+    requirement: null,
+    claim: 'A search of two words is cut without a word.',
+    file: `${src}/records/list.ts`,
+    find: 'rows.length > HITS_MAX ||',
+    replace: 'rows.length < 0 ||',
+    killer: inNode('packages/app/src/records/list.test.ts', 'a search of two words'),
   },
 ];

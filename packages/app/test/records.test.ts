@@ -1,5 +1,7 @@
 /** Records: what a declaration of fields does, on an instance in memory. */
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { day, defineApp, records, signedIn, statementsOf } from '../src/index.ts';
 import { testApp } from '../src/testing/index.ts';
 import { clinic } from './clinic.ts';
 
@@ -41,7 +43,7 @@ test('a record is made, shown, changed, archived and taken back, each with an ev
   expect(events.map(({ type, payload }) => [type, payload])).toEqual(
     expect.arrayContaining([
       ['animal.created', expect.objectContaining({ name: 'Tom', keeper: grace.id })],
-      ['animal.updated', { born: '2024-02-29', insured: 1 }],
+      ['animal.updated', { born: '2024-02-29', insured: true }],
       ['animal.updated', { born: null }],
     ]),
   );
@@ -164,9 +166,12 @@ test('a list has its orders in both directions, page by page, without a gap or a
   );
   expect(await walk({ sort: '-name' })).toEqual(byName.toReversed());
   expect(await walk({ sort: 'createdAt' })).toEqual(names);
-  expect((await walk({ sort: '-fee', kind: 'dog' })).toSorted()).toEqual(
-    ['Ada', 'Dan', 'ada', 'bob', 'cid'].filter((name) => names.indexOf(name) % 2 === 1).toSorted(),
-  );
+  const dogs = names
+    .map((name, index) => ({ name, fee: (index * 7) % 3 }))
+    .filter((_, index) => index % 2 === 1);
+  // Of one fee, the newest comes first.
+  const expected = dogs.toReversed().toSorted((a, b) => b.fee - a.fee);
+  expect(await walk({ sort: '-fee', kind: 'dog' })).toEqual(expected.map(({ name }) => name));
   const { nextCursor } = await ada.call('animal/list', { limit: 1 });
   await expect(ada.call('animal/list', { sort: 'fee', cursor: nextCursor as string })).rejects.toMatchObject({
     code: 'validation_failed',
@@ -252,4 +257,81 @@ test('a program meets them as tools and as resources, and reads those that its p
   const helper = instance.as('bob', { role: 'helper' }).mcp();
   expect((await helper.resources()).map(({ title }) => title)).toEqual(['Tom']);
   await expect(helper.read(`freehold://keeper/${grace.id}`)).rejects.toThrow(/resources\/read was/);
+});
+
+test('a type of two words, and a field that must be there and can be null', async () => {
+  const permissions = { read: 'order.read', write: 'order.write' };
+  const workOrder = records('work-order', {
+    fields: z.object({
+      title: z.string(),
+      due: day().nullable(),
+      urgent: z.boolean().nullable().default(null),
+    }),
+    permissions,
+  });
+  const app = defineApp({
+    manifest: {
+      slug: 'orders',
+      name: 'Orders',
+      version: '0.1.0',
+      permissions: { 'order.read': 'See', 'order.write': 'Write' },
+      roles: { owner: { name: 'Owner', permissions: Object.values(permissions) } },
+      ownerRole: 'owner',
+      entities: { 'work-order': workOrder.entity },
+      env: {},
+    },
+    migrations: [{ version: 1, name: 'orders', sql: statementsOf(workOrder.table).join(';\n') }],
+    operations: workOrder.operations,
+    authenticatedPrincipal: signedIn(),
+  });
+  await using instance = await testApp(app);
+  const ada = instance.as('ada', { role: 'owner' });
+  const made = await ada.call('work-order/create', { title: 'Boiler', due: null });
+  expect(made).toMatchObject({ due: null, urgent: null });
+  const changed = await ada.call('work-order/update', { workOrder: made.id, title: 'Boiler, again' });
+  expect(changed).toMatchObject({ title: 'Boiler, again', due: null });
+  const shown = await ada.http('GET', `/api/work-orders/${made.id}`);
+  expect(await shown.json()).toMatchObject({ title: 'Boiler, again' });
+  await ada.call('work-order/archive', { workOrder: made.id });
+});
+
+test.each([
+  [
+    'a field that no column holds',
+    { fields: z.object({ tags: z.array(z.string()) }) },
+    /the field tags must be a text/,
+  ],
+  [
+    'a list of numbers',
+    { fields: z.object({ size: z.enum({ small: 1, large: 2 }) }) },
+    /the field size must be a text/,
+  ],
+  [
+    'a field with the name of its id',
+    { fields: z.object({ pet: z.string() }) },
+    /pet cannot be the name of a field/,
+  ],
+  [
+    'a field that every list takes',
+    { fields: z.object({ sort: z.string() }) },
+    /sort cannot be the name of a field/,
+  ],
+  [
+    'an order by a field that can be left out',
+    { fields: z.object({ a: z.string().optional() }), sort: ['a'] },
+    /sort names a, which may be left out/,
+  ],
+  [
+    'a search of numbers',
+    { fields: z.object({ a: z.int() }), search: ['a'] },
+    /search names a, which is no text/,
+  ],
+  [
+    'a filter by what it does not have',
+    { fields: z.object({ a: z.int() }), filter: ['b'] },
+    /filter names a field that it does not have: b/,
+  ],
+])('%s is refused where it is declared', (_title, options, words) => {
+  const permissions = { read: 'pet.read', write: 'pet.write' };
+  expect(() => records('pet', { ...options, permissions } as never)).toThrow(words);
 });

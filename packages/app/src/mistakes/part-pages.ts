@@ -1,6 +1,29 @@
 /** Migrations, rules of records, the public surface and pages. */
 import { example, type MistakePage } from './page.ts';
 
+/** Receipts as resources that are named by a field, and a line more in the operation that reads them. */
+function receipts(titleField: string, line?: string): string {
+  return example(`
+    manifest: {
+      // …
+      entities: {
+        receipt: { read: 'booking.read', resource: { titleField: '${titleField}' } },
+      },
+    },
+    operations: {
+      'receipt/get': operation({
+        summary: 'Show a receipt',
+        input: z.strictObject({ receipt: z.string() }),
+        output: z.object({ id: z.string(), number: z.string() }),
+        permission: 'booking.read',
+        entity: ({ receipt }) => ({ type: 'receipt', id: receipt }),
+        http: { method: 'GET', path: '/api/receipts/:receipt' },${line === undefined ? '' : `\n        ${line}`}
+        run: (ctx, { receipt }) => ({ id: receipt, number: 'A-1' }),
+      }),
+    },
+  `);
+}
+
 export const partPages = {
   migration_version: {
     title: 'Versions of migrations that do not rise',
@@ -84,90 +107,17 @@ export const partPages = {
     title: 'A resource that language models may not read',
     why: 'A resource is read by the operation `<type>/get`. With `mcp: false` that operation is none for language models, so that the two contradict each other.',
     fix: 'Leave one of the two out: `resource` in the manifest, or `mcp: false` at the operation.',
-    wrong: example(`
-      manifest: {
-        // …
-        entities: {
-          receipt: { read: 'booking.read', resource: { titleField: 'number' } },
-        },
-      },
-      operations: {
-        'receipt/get': operation({
-          summary: 'Show a receipt',
-          input: z.strictObject({ receipt: z.string() }),
-          output: z.object({ id: z.string(), number: z.string() }),
-          permission: 'booking.read',
-          entity: ({ receipt }) => ({ type: 'receipt', id: receipt }),
-          http: { method: 'GET', path: '/api/receipts/:receipt' },
-          mcp: false,
-          run: (ctx, { receipt }) => ({ id: receipt, number: 'A-1' }),
-        }),
-      },
-    `),
+    wrong: receipts('number', 'mcp: false,'),
     says: 'app.manifest.entities.receipt.resource: is read by receipt/get, which mcp: false keeps from programs',
-    right: example(`
-      manifest: {
-        // …
-        entities: {
-          receipt: { read: 'booking.read', resource: { titleField: 'number' } },
-        },
-      },
-      operations: {
-        'receipt/get': operation({
-          summary: 'Show a receipt',
-          input: z.strictObject({ receipt: z.string() }),
-          output: z.object({ id: z.string(), number: z.string() }),
-          permission: 'booking.read',
-          entity: ({ receipt }) => ({ type: 'receipt', id: receipt }),
-          http: { method: 'GET', path: '/api/receipts/:receipt' },
-          run: (ctx, { receipt }) => ({ id: receipt, number: 'A-1' }),
-        }),
-      },
-    `),
+    right: receipts('number'),
   },
   resource_field: {
     title: 'A resource whose name is in no answer',
     why: 'A resource is listed by the field `titleField` of what `<type>/get` and `<type>/list` answer; without it the list would have no names.',
     fix: 'Name a field that both operations answer.',
-    wrong: example(`
-      manifest: {
-        // …
-        entities: {
-          receipt: { read: 'booking.read', resource: { titleField: 'title' } },
-        },
-      },
-      operations: {
-        'receipt/get': operation({
-          summary: 'Show a receipt',
-          input: z.strictObject({ receipt: z.string() }),
-          output: z.object({ id: z.string(), number: z.string() }),
-          permission: 'booking.read',
-          entity: ({ receipt }) => ({ type: 'receipt', id: receipt }),
-          http: { method: 'GET', path: '/api/receipts/:receipt' },
-          run: (ctx, { receipt }) => ({ id: receipt, number: 'A-1' }),
-        }),
-      },
-    `),
+    wrong: receipts('title'),
     says: 'app.manifest.entities.receipt.resource.titleField: receipt/get answers no field title; there is id, number',
-    right: example(`
-      manifest: {
-        // …
-        entities: {
-          receipt: { read: 'booking.read', resource: { titleField: 'number' } },
-        },
-      },
-      operations: {
-        'receipt/get': operation({
-          summary: 'Show a receipt',
-          input: z.strictObject({ receipt: z.string() }),
-          output: z.object({ id: z.string(), number: z.string() }),
-          permission: 'booking.read',
-          entity: ({ receipt }) => ({ type: 'receipt', id: receipt }),
-          http: { method: 'GET', path: '/api/receipts/:receipt' },
-          run: (ctx, { receipt }) => ({ id: receipt, number: 'A-1' }),
-        }),
-      },
-    `),
+    right: receipts('number'),
   },
   attachments_unused: {
     title: 'Rules for files that no record has',

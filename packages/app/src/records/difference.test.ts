@@ -4,7 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runs } from '../../../testkit/src/index.ts';
-import { type Consent, differenceOf, migrationText, type PresentSchema } from './difference.ts';
+import {
+  type Consent,
+  differenceOf,
+  migrationText,
+  type PresentSchema,
+  presentSchema,
+} from './difference.ts';
 import { records } from './records.ts';
 import { type RecordTable, statementsOf } from './tables.ts';
 
@@ -49,38 +55,8 @@ function tableOf({ fields, indexed, searched }: Declared): RecordTable {
   }).table;
 }
 
-function schemaOf(database: DatabaseSync): PresentSchema {
-  const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all() as {
-    name: string;
-  }[];
-  return {
-    columns: new Map(
-      tables.map(({ name }) => [
-        name,
-        (
-          database.prepare('SELECT name, type, "notnull" FROM pragma_table_info(?)').all(name) as {
-            name: string;
-            type: string;
-            notnull: number;
-          }[]
-        ).map((column) => ({
-          name: column.name,
-          type: column.type,
-          isNullable: column.notnull === 0 && column.name !== 'id',
-        })),
-      ]),
-    ),
-    indexes: new Map(
-      (
-        database
-          .prepare(
-            `SELECT name, tbl_name AS "table", sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`,
-          )
-          .all() as { name: string; table: string; sql: string }[]
-      ).map((index) => [index.name, index]),
-    ),
-  };
-}
+const schemaOf = (database: DatabaseSync): PresentSchema =>
+  presentSchema((sql, ...params) => database.prepare(sql).all(...params));
 
 /** A schema without the order of its columns, which no statement depends on. */
 const comparable = ({ columns, indexes }: PresentSchema) => ({

@@ -28,6 +28,28 @@ export interface PresentColumn {
   readonly isNullable: boolean;
 }
 
+/** Reads rows of a database: a statement, and texts for its parameters. */
+type ReadRows = (sql: string, ...params: readonly string[]) => readonly unknown[];
+
+/** Returns the tables and indexes of a database. */
+export function presentSchema(read: ReadRows): PresentSchema {
+  const tables = read(`SELECT name FROM sqlite_master WHERE type = 'table'`) as { name: string }[];
+  const indexes = read(
+    `SELECT name, tbl_name AS "table", sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`,
+  ) as { name: string; table: string; sql: string }[];
+  return {
+    columns: new Map(tables.map(({ name }) => [name, columnsOf(read, name)])),
+    indexes: new Map(indexes.map((index) => [index.name, index])),
+  };
+}
+
+function columnsOf(read: ReadRows, table: string): PresentColumn[] {
+  const columns = read('SELECT name, type, "notnull" AS filled, pk FROM pragma_table_info(?)', table);
+  return (columns as { name: string; type: string; filled: number; pk: number }[]).map(
+    ({ name, type, filled, pk }) => ({ name, type, isNullable: filled === 0 && pk === 0 }),
+  );
+}
+
 /** The builder's word on what cannot be seen: `animals.fee`. */
 export interface Consent {
   /** The columns whose values may be lost. */

@@ -1,4 +1,5 @@
 /** The types of a record's fields, and the column that each is stored in (design: application, "Records"). */
+import type { SqlValue } from '@freehold/store';
 import { z } from 'zod';
 import type { AnyRecords } from './records.ts';
 
@@ -53,8 +54,10 @@ export interface Field {
   readonly column: string;
   readonly type: 'TEXT' | 'INTEGER' | 'REAL';
   readonly isBoolean: boolean;
-  /** Whether it can be left out: its column is then null. */
+  /** Whether it can be without a value: its column is then null. */
   readonly isOptional: boolean;
+  /** Whether its input can be null, and not only left out. */
+  readonly takesNull: boolean;
   /** The records that it names, if it is a relation. */
   readonly target: AnyRecords | undefined;
   readonly schema: z.ZodType;
@@ -62,7 +65,9 @@ export interface Field {
 
 /** @throws TypeError on a schema that fits into no column, and on a name that is none. */
 export function fieldOf(records: string, name: string, schema: z.ZodType): Field {
-  if (!/^[a-z][A-Za-z0-9]{0,62}$/.test(name) || RESERVED.has(name))
+  // The id of a record stands beside its fields in the input of an update, under the name of the type.
+  const isTaken = RESERVED.has(name) || name === camelCase(records);
+  if (!/^[a-z][A-Za-z0-9]{0,62}$/.test(name) || isTaken)
     throw new TypeError(`records('${records}'): ${name} cannot be the name of a field`);
   const { inner, isOptional } = unwrap(schema);
   const type = columnType(inner);
@@ -76,6 +81,7 @@ export function fieldOf(records: string, name: string, schema: z.ZodType): Field
     type,
     isBoolean: inner instanceof z.ZodBoolean,
     isOptional,
+    takesNull: schema.safeParse(null).success,
     target: targets.get(inner),
     schema,
   };
@@ -103,13 +109,28 @@ export function unwrap(schema: z.ZodType): { readonly inner: z.ZodType; readonly
 }
 
 function columnType(schema: z.ZodType): Field['type'] | null {
-  if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum)
-    return 'TEXT';
+  if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat) return 'TEXT';
+  if (schema instanceof z.ZodEnum)
+    return schema.options.every((each) => typeof each === 'string') ? 'TEXT' : null;
   if (schema instanceof z.ZodBoolean) return 'INTEGER';
   if (!(schema instanceof z.ZodNumber)) return null;
   return schema.format === 'safeint' || schema.format === 'int32' || schema.format === 'uint32'
     ? 'INTEGER'
     : 'REAL';
+}
+
+/** Returns the value of a field as an input has it. */
+export function inputValue(
+  { column, isBoolean }: Field,
+  row: Readonly<Record<string, SqlValue>>,
+): string | number | boolean | null {
+  const value = (row[column] ?? null) as string | number | null;
+  return isBoolean && value !== null ? value === 1 : value;
+}
+
+/** `work-order` → `workOrder` */
+export function camelCase(type: string): string {
+  return type.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** `firstDay` → `first_day` */

@@ -4,7 +4,6 @@ export {
   type Difference,
   differenceOf,
   migrationText,
-  type PresentColumn,
-  type PresentSchema,
+  presentSchema,
 } from './difference.ts';
 export { type AnyRecords, recordTypesOf } from './records.ts';

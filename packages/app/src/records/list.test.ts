@@ -1,9 +1,10 @@
 /** Every declared form of a list is read from an index, in the order of the index (issue: flat in a million records). */
 import { DatabaseSync } from 'node:sqlite';
 import { encodeCursor } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
 import { expect, test } from 'vitest';
 import { animal, keeper } from '../../test/clinic.ts';
-import { listStatement } from './list.ts';
+import { HITS_MAX, listRows, listStatement } from './list.ts';
 import type { AnyRecords } from './records.ts';
 import { statementsOf } from './tables.ts';
 import { endOfPrefix, searchedWords, wordsOf } from './words.ts';
@@ -79,6 +80,65 @@ test('of some ids, the ids lead to the records', () => {
   const plan = plansOf(db, text, ['[]', ...params]);
   expect(plan[0]).toMatch(/^SCAN h VIRTUAL TABLE/);
   expect(plan[1]).toMatch(/^SEARCH t USING PRIMARY KEY \(id=\?\)/);
+  db.close();
+});
+
+/** A database in memory with so many animals of one name. */
+function openNamesakes(count: number): { readonly db: DatabaseSync; readonly sql: SqlDatabase } {
+  const db = openTables();
+  db.prepare(
+    `INSERT INTO animals (id, created_at, updated_at, name, kind, fee, insured)
+     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     SELECT printf('anm_%06d', i), i, i, 'Tom Cat', 'cat', 0, 0 FROM n`,
+  ).run(count);
+  db.exec(`INSERT INTO animals_words SELECT 0, 'tom', id FROM animals`);
+  db.exec(`INSERT INTO animals_words SELECT 0, 'cat', id FROM animals`);
+  const all = (text: string, ...params: never[]) => db.prepare(text).all(...params);
+  const get = (text: string, ...params: never[]) => db.prepare(text).get(...params);
+  return { db, sql: { all, get } as never };
+}
+
+const SEARCH = {
+  archived: false,
+  filters: new Map(),
+  reach: 'all' as const,
+  sort: { field: null, isDescending: false, name: 'createdAt' },
+  limit: 200,
+  cursor: undefined,
+};
+
+test.each([
+  ['one word', 'tom', HITS_MAX, false],
+  ['one word', 'tom', HITS_MAX + 1, true],
+  ['two words', 'tom cat', HITS_MAX, false],
+  ['two words', 'tom cat', HITS_MAX + 1, true],
+])('a search of %s (%s) among %i hits says whether it was cut: %s', (_title, q, count, isCut) => {
+  const { db, sql } = openNamesakes(count);
+  const { rows, cut } = listRows(sql, animal.table, { ...SEARCH, q });
+  expect([cut, rows.length]).toEqual([isCut, 201]);
+  // Of three, the others are not counted: it would say that there are more.
+  const ids = ['anm_000001', 'anm_000002', 'anm_000003'];
+  expect(listRows(sql, animal.table, { ...SEARCH, q, reach: ids })).toMatchObject({
+    cut: false,
+    rows: ids.map((id) => ({ id })),
+  });
+  db.close();
+});
+
+test('no statement of a search reads a whole table', () => {
+  const { db, sql } = openNamesakes(3);
+  const plans: string[] = [];
+  const watched = {
+    ...sql,
+    all: (text: string, ...params: never[]) => {
+      plans.push(...plansOf(db, text, params));
+      return sql.all(text, ...params);
+    },
+  };
+  for (const reach of ['all' as const, ['anm_000001']])
+    for (const q of ['tom', 'tom cat']) listRows(watched as never, animal.table, { ...SEARCH, q, reach });
+  expect(plans.length).toBeGreaterThan(8);
+  expect(plans.filter((plan) => /^SCAN (?!h\b|json_each\b|CONSTANT)/.test(plan))).toEqual([]);
   db.close();
 });
 

@@ -2,7 +2,7 @@
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
-import type { Field } from './fields.ts';
+import { type Field, inputValue } from './fields.ts';
 import type { StoredRow } from './list.ts';
 import type { RecordShape } from './shape.ts';
 import { type RecordTable, wordTable } from './tables.ts';
@@ -21,10 +21,9 @@ export function rowOf(sql: SqlDatabase, { type, table }: RecordShape, id: string
   });
 }
 
-/** Returns the value of a field as an input has it. */
-export function inputValue({ column, isBoolean }: Field, row: StoredValues): unknown {
-  const value = row[column] ?? null;
-  return isBoolean && value !== null ? value === 1 : value;
+/** Returns a record as its reader sees it. @throws PlatformError `not_found` */
+export function presentOne(ctx: Reader, shape: RecordShape, id: string): Record<string, unknown> {
+  return presentRows(ctx, shape.table, [rowOf(ctx.sql, shape, id)])[0] as Record<string, unknown>;
 }
 
 /** Returns the rows as their reader sees them: related records by name, where the reader may read them. */

@@ -3,7 +3,7 @@ import { idSchema, type JsonValue, PlatformError, pageQuery, timestamp } from '@
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlValue } from '@freehold/store';
 import { z } from 'zod';
-import { type Field, fieldOf, snakeCase, unwrap } from './fields.ts';
+import { camelCase, type Field, fieldOf, inputValue, snakeCase, unwrap } from './fields.ts';
 import type { ListQuery } from './list.ts';
 import type { RecordsOptions } from './records.ts';
 import type { StoredValues } from './rows.ts';
@@ -14,6 +14,8 @@ const BY_CREATION = 'createdAt';
 export interface RecordShape {
   readonly type: string;
   readonly plural: string;
+  /** The name of an id in addresses and inputs: `workOrder` for the type `work-order`. */
+  readonly parameter: string;
   readonly prefix: string;
   readonly id: z.ZodString;
   readonly table: RecordTable;
@@ -83,6 +85,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
   return {
     type,
     plural,
+    parameter: camelCase(type),
     prefix,
     id: idSchema(prefix) as unknown as z.ZodString,
     table: {
@@ -103,7 +106,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       const open = changed.filter((field) => !personal.includes(field));
       const hidden = changed.filter((field) => personal.includes(field));
       return {
-        ...Object.fromEntries(open.map(({ name, column }) => [name, (values[column] ?? null) as JsonValue])),
+        ...Object.fromEntries(open.map((field) => [field.name, inputValue(field, values)])),
         ...(hidden.length > 0 && { personal: hidden.map(({ name }) => name) }),
       };
     },
@@ -111,7 +114,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
 }
 
 /** The schema of a record as its readers see it: `Item` for the type `item`. */
-export function outputSchema(type: string, { id, table }: RecordShape): z.ZodType {
+export function outputSchema({ type, id, table }: RecordShape): z.ZodType {
   const related = z.object({ id: z.string().nullable(), name: z.string().nullable() });
   const fields = table.fields.map(({ name, schema, isOptional, target }) => {
     const shown = target ? related : unwrap(schema).inner;
@@ -125,7 +128,7 @@ export function outputSchema(type: string, { id, table }: RecordShape): z.ZodTyp
       updatedAt: timestamp,
       archivedAt: timestamp.nullable().describe('Null while it is not archived'),
     })
-    .meta({ id: type.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) });
+    .meta({ id: camelCase(`-${type}`) });
 }
 
 /** The input of a list: a page, an order, and what it can be narrowed by. */

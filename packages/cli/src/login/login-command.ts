@@ -24,6 +24,8 @@ import { whoIs, whoText } from './session-commands.ts';
 /** The time for a person to sign in at the issuer. */
 const PATIENCE_MS = 5 * 60 * 1000;
 
+const ACCESS = ['all', 'read', 'operate', 'administer', 'deploy'] as const;
+
 export const loginCommand = command({
   path: ['login'],
   summary: 'Sign in at a control plane',
@@ -51,9 +53,9 @@ export const loginCommand = command({
     },
     device: { kind: 'flag', summary: 'Show a code to type in a browser somewhere else' },
     access: {
-      summary:
-        'What to ask for: all (the default), read, operate, administer or deploy; you decide in the browser',
-      placeholder: 'word',
+      summary: 'What to ask for; the default is all, and you decide in the browser',
+      placeholder: 'access',
+      values: ACCESS,
     },
     profile: {
       summary: 'The name to remember it by; the default is the one in use, or default',
@@ -63,7 +65,7 @@ export const loginCommand = command({
   input: z.strictObject({
     url: z.string().optional(),
     device: z.boolean().optional(),
-    access: z.enum(['all', 'read', 'operate', 'administer', 'deploy']).default('all'),
+    access: z.enum(ACCESS).default('all'),
     profile: profileName.optional(),
   }),
   run: async ({ url: given, device, access, profile: named }, world) => {

@@ -6,12 +6,10 @@ import { asBundleError, type Bundle, type Bundler, clearBundles, openBundler } f
 import { appSource, type LoadedApp, makeInProcessLoader } from './loader.ts';
 import { Positions } from './positions.ts';
 
-/** @throws DevError with a line for each mistake, and its place. */
-export async function loadProject(project: Project): Promise<LoadedApp> {
-  return withLoaded(project, async (loaded) => loaded);
-}
-
-/** Loads it, and lets `work` use it while its bundle is there. @throws DevError as {@link loadProject} does. */
+/**
+ * Loads it, and lets `work` use it while its bundle is there.
+ * @throws DevError with a line for each mistake, and its place.
+ */
 export async function withLoaded<T>(project: Project, work: (loaded: LoadedApp) => Promise<T>): Promise<T> {
   const positions = new Positions(project);
   const bundler: Bundler = await openBundler(project, appSource(project));

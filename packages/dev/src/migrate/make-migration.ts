@@ -2,9 +2,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Consent, PresentSchema } from '@freehold/app/records';
+import type { Consent } from '@freehold/app/records';
 import type { Migration } from '@freehold/store';
-import { loadProject } from '../build/load-project.ts';
+import { withLoaded } from '../build/load-project.ts';
 import { DevError } from '../lib/dev-error.ts';
 import { type Project, readProject, requireOneCopy } from '../project/project.ts';
 
@@ -38,23 +38,25 @@ export interface MadeMigration {
 export async function makeMigration(folder: string, request: MigrationRequest): Promise<MadeMigration> {
   const project = readProject(folder);
   requireOneCopy(project);
-  const { app, records } = await loadProject(project);
-  const types = records.recordTypesOf(app.operations);
-  if (types.length === 0)
-    throw new DevError(
-      'validation_failed',
-      'The application declares no records, so there is no table to compare: write the migration by hand, or declare records (docs/records.md).',
+  return withLoaded(project, async ({ app, records }) => {
+    const types = records.recordTypesOf(app.operations);
+    if (types.length === 0)
+      throw new DevError(
+        'validation_failed',
+        'The application declares no records, so there is no table to compare: write the migration by hand, or declare records (docs/records.md).',
+      );
+    using database = migrated(app.migrations);
+    const { steps, questions } = records.differenceOf(
+      types.map(({ table }) => table),
+      records.presentSchema((sql, ...params) => database.prepare(sql).all(...params)),
+      consentOf(request),
     );
-  const { steps, questions } = records.differenceOf(
-    types.map(({ table }) => table),
-    presentSchema(app.migrations),
-    consentOf(request),
-  );
-  if (questions.length > 0) throw new DevError('validation_failed', questions.join('\n'));
-  const version = (app.migrations.at(-1)?.version ?? 0) + 1;
-  const text = steps.length === 0 ? '' : records.migrationText(version, request.name, steps);
-  const file = steps.length === 0 || request.file === null ? null : putInto(project, request.file, text);
-  return { version, name: request.name, steps, text, file };
+    if (questions.length > 0) throw new DevError('validation_failed', questions.join('\n'));
+    const version = (app.migrations.at(-1)?.version ?? 0) + 1;
+    const text = steps.length === 0 ? '' : records.migrationText(version, request.name, steps);
+    const file = steps.length === 0 || request.file === null ? null : putInto(project, request.file, text);
+    return { version, name: request.name, steps, text, file };
+  });
 }
 
 function consentOf({ drop, rename }: MigrationRequest): Consent {
@@ -68,41 +70,21 @@ function renameOf(text: string): [string, string] {
   throw new DevError('validation_failed', `${text} is no renaming: write table.old_column=new_column.`);
 }
 
-/** The tables of a scope that has every migration. @throws DevError with the migration that fails. */
-function presentSchema(migrations: readonly Migration[]): PresentSchema {
-  using database = new DatabaseSync(':memory:');
+/** A database that has every migration. @throws DevError with the migration that fails. */
+function migrated(migrations: readonly Migration[]): DatabaseSync {
+  const database = new DatabaseSync(':memory:');
   for (const { version, name, sql } of migrations)
     try {
       database.exec(sql);
     } catch (cause) {
+      database.close();
       throw new DevError(
         'validation_failed',
         `Migration ${version} (${name}) fails in an empty database: ${(cause as Error).message}.`,
         { cause },
       );
     }
-  const all = <Row>(sql: string, ...params: string[]): Row[] => database.prepare(sql).all(...params) as Row[];
-  const tables = all<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table'`);
-  return {
-    columns: new Map(
-      tables.map(({ name }) => [
-        name,
-        all<{ name: string; type: string; notnull: number; pk: number }>(
-          'SELECT name, type, "notnull", pk FROM pragma_table_info(?)',
-          name,
-        ).map((column) => ({
-          name: column.name,
-          type: column.type,
-          isNullable: column.notnull === 0 && column.pk === 0,
-        })),
-      ]),
-    ),
-    indexes: new Map(
-      all<{ name: string; table: string; sql: string }>(
-        `SELECT name, tbl_name AS "table", sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`,
-      ).map((index) => [index.name, index]),
-    ),
-  };
+  return database;
 }
 
 /** Puts the migration at the end of the list that ends the file. */

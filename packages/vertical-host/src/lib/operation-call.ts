@@ -86,7 +86,7 @@ async function readCall(
   };
 }
 
-/** The fields of an address that has any. */
+/** Returns the input that an address carries, in its path and query. */
 function readAddress(fields: readonly TextField[], { input }: OperationRoute): Record<string, unknown> {
   return fields.length === 0 ? {} : readText('The address', fields, input);
 }
