@@ -62,4 +62,22 @@ export const MCP: readonly Mutant[] = [
     replace: 'somewhere.has(permission)',
     killer: inNode('packages/app/test/mcp.test.ts', 'a grant for one record lists the tools'),
   },
+  {
+    id: 'mcp-long-work-unfollowed',
+    requirement: 'C-19',
+    claim: 'A program that asks how far long work is hears nothing.',
+    file: 'packages/control-plane/src/mcp/mcp-endpoint.ts',
+    find: 'progress !== undefined && tool.operation.success === 202',
+    replace: 'progress === null && tool.operation.success === 202',
+    killer: inNode('packages/control-plane/test/long-work.test.ts', 'hears of the steps of long work'),
+  },
+  {
+    id: 'mcp-long-work-always-awaited',
+    requirement: 'C-19',
+    claim: 'A program that did not ask for progress waits for the end of long work.',
+    file: 'packages/control-plane/src/mcp/mcp-endpoint.ts',
+    find: 'const isFollowed = progress !== undefined &&',
+    replace: 'const isFollowed = progress !== null &&',
+    killer: inNode('packages/control-plane/test/long-work.test.ts', 'gets the record of its beginning'),
+  },
 ];

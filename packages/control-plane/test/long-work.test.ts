@@ -1,5 +1,6 @@
 /** Long work over HTTP: 202 with an address, waiting, events, plans, short addresses and uploads. */
 import { PlatformError } from '@freehold/contracts';
+import { Client, type Progress, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../directory/test/memory-backups.ts';
 import { makeControlPlaneClient, waitForOperation } from '../src/client/index.ts';
@@ -10,6 +11,7 @@ const bytesOf = (text: string) => new Response(text).body as ReadableStream<Uint
 async function open() {
   const backups = makeMemoryBackups();
   const platform = await openRealPlatform({
+    origin: 'https://control.example',
     backups,
     vertical: {
       exportScopeLocal: async ({ format = 'ndjson' }) => ({
@@ -236,4 +238,55 @@ test('spec C-19: without a place for backups everything that needs one is 501 wi
   const client = makeControlPlaneClient(platform.clientOptions());
   const answer = client.directoryBackups.create({ body: {} });
   await expect(answer).rejects.toMatchObject({ status: 501, reason: 'no_backup_store' });
+});
+
+describe.each(['auto', 'legacy'] as const)('a program that negotiates %s', (mode) => {
+  const connect = async ({ platform }: Awaited<ReturnType<typeof open>>): Promise<Client> => {
+    const program = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+    const headers = { authorization: `Bearer ${platform.secret}` };
+    const fetch = (url: string | URL, init?: RequestInit) => platform.send(new Request(url, init));
+    const endpoint = new URL('https://control.example/mcp');
+    await program.connect(new StreamableHTTPClientTransport(endpoint, { requestInit: { headers }, fetch }));
+    return program;
+  };
+  const backup = (fixture: Awaited<ReturnType<typeof open>>) => ({
+    name: 'scope-backups_create',
+    arguments: fixture.params,
+  });
+
+  test('hears of the steps of long work when it asks, and gets the record of its end', async () => {
+    await using fixture = await open();
+    const program = await connect(fixture);
+    const heard: Progress[] = [];
+    const ended = await program.callTool(backup(fixture), { onprogress: (step) => heard.push(step) });
+    expect(ended.structuredContent).toMatchObject({ state: 'done', result: { bytes: 6 } });
+    expect(heard.length).toBeGreaterThan(0);
+    expect(heard.map(({ progress }) => progress)).toEqual(heard.map((_, index) => index + 1));
+    expect(heard.at(-1)?.message).toMatch(/^done: \d+ of \d+ \w+$|^done: \d+ \w+$/);
+    await program.close();
+  });
+
+  test('gets the record of its beginning when it does not ask', async () => {
+    await using fixture = await open();
+    const program = await connect(fixture);
+    const begun = await program.callTool(backup(fixture));
+    expect(begun.structuredContent).toMatchObject({ state: expect.stringMatching(/queued|running/) });
+    await program.close();
+  });
+
+  test('stops no work by leaving, and its leaving is no incident', async () => {
+    await using fixture = await open();
+    const program = await connect(fixture);
+    const leaving = new AbortController();
+    const call = program.callTool(backup(fixture), {
+      onprogress: () => leaving.abort(),
+      signal: leaving.signal,
+    });
+    await expect(call).rejects.toThrow();
+    const ended = async () =>
+      (await fixture.client.operations.list({ query: {} })).items.map(({ state }) => state);
+    await expect.poll(ended).toEqual(['done']);
+    expect(fixture.platform.incidents).toEqual([]);
+    await program.close();
+  });
 });

@@ -4,7 +4,8 @@
  */
 import { PlatformError, type Problem, publicError, toProblem } from '@freehold/contracts';
 import { answerOtherMethod, readJsonObject, requireOwnAddress } from '@freehold/contracts/http';
-import { type Actor, type HostAdmin, mayCall } from '@freehold/directory';
+import { type Actor, type AdminResult, type HostAdmin, mayCall } from '@freehold/directory';
+import type { OperationRecord } from '@freehold/directory/declarations';
 import { answerMcp, type ToolAnswer, type ToolCall } from '@freehold/operations/mcp';
 import type { Context, Hono } from 'hono';
 import { type AdminOperationTable, answerForm } from '../declared/operations.ts';
@@ -65,17 +66,46 @@ interface Serving {
   readonly deps: McpDeps;
 }
 
-async function perform(
-  { c, actor, deps }: Serving,
-  { tool, given, meta }: ToolCall<AdminTool>,
-): Promise<ToolAnswer> {
+/**
+ * Makes a call. Long work answers at once with its record; a client that asked for progress gets the record when the work
+ * has ended, and hears of each step before. One that leaves stops no work: `operations_cancel` does.
+ */
+async function perform({ c, actor, deps }: Serving, call: ToolCall<AdminTool>): Promise<ToolAnswer> {
+  const { tool, given, meta, progress } = call;
   const operation = tool.operation.name;
   c.set('operation', operation);
   const input = tool.read(given, meta);
   const { requestId } = c.var;
-  const result = await deps.hostAdmin.perform({ ...input, operation, actor, requestId });
-  const value = declaredValue(tool, result.status, result.value);
+  const isFollowed = progress !== undefined && tool.operation.success === 202;
+  const events = isFollowed ? { events: true as const } : {};
+  const result = await deps.hostAdmin.perform({ ...input, ...events, operation, actor, requestId });
+  const last = result.events ? await follow(result.events, call) : null;
+  const value = declaredValue(tool, result.status, last ?? result.value);
   return { value, version: result.etag, replayed: result.replayed };
+}
+
+/** Tells the client each step, and returns the last record; null where the client left before there was one. */
+async function follow(
+  events: NonNullable<AdminResult['events']>,
+  { progress, signal }: Pick<ToolCall<AdminTool>, 'progress' | 'signal'>,
+): Promise<unknown> {
+  const reader = events.getReader();
+  const leave = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener('abort', leave, { once: true });
+  let last: unknown = null;
+  for (let said = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if (value.event === 'heartbeat') continue;
+    last = value.record;
+    const { progress: step, state } = value.record as OperationRecord;
+    // It must grow with each report (MCP 2026-07-28, "Progress"); work counts anew in each of its parts.
+    said += 1;
+    const total = step.total === null ? '' : ` of ${step.total}`;
+    await progress?.({ progress: said, message: `${state}: ${step.done}${total} ${step.unit}` });
+  }
+  signal.removeEventListener('abort', leave);
+  return last;
 }
 
 function problemOf(c: Context<ControlPlaneEnv>, thrown: unknown, deps: McpDeps): Problem {

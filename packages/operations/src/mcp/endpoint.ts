@@ -44,8 +44,7 @@ export interface ToolCall<T extends McpTool> {
 /** One report on a call. `progress` grows from one to the next (MCP 2026-07-28, "Progress"). */
 export interface Progress {
   readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
+  readonly message: string;
 }
 
 /** The differences between endpoints. */
