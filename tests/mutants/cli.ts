@@ -34,6 +34,15 @@ export const CLI: readonly Mutant[] = [
     killer: inNode(`${src}/settings/target.test.ts`, 'is whole, is only its owner'),
   },
   {
+    id: 'cli-less-is-asked-and-everything-given',
+    requirement: null,
+    claim: 'A person who asks to read with a device code gets a token for everything.',
+    file: `${src}/login/login-command.ts`,
+    find: "if (device && access !== 'all') throw unlimited('A device code');",
+    replace: '',
+    killer: inNode('packages/cli/test/login.test.ts', 'is refused for less than everything'),
+  },
+  {
     id: 'cli-state-not-compared',
     requirement: null,
     claim: 'The sign-in of a program takes an answer with another state.',

@@ -2,7 +2,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ORIGIN, openFixture, ownPage, signedIn } from '../../control-plane/test/staff/fixture.ts';
+import {
+  type Fixture,
+  ORIGIN,
+  openFixture,
+  ownPage,
+  signedIn,
+} from '../../control-plane/test/staff/fixture.ts';
 import { commands } from '../src/commands.ts';
 import { answerCallback } from '../src/login/loopback.ts';
 import { fetchFromHere } from '../src/settings/fetch-from-here.ts';
@@ -50,6 +56,16 @@ async function open() {
 
 const login = ['login', '--url', ORIGIN];
 
+/** A control plane that registers no program. */
+function withoutRegistration(fixture: Fixture) {
+  return async (request: Request): Promise<Response> => {
+    const answer = await fixture.send(request);
+    if (!request.url.endsWith('/.well-known/oauth-authorization-server')) return answer;
+    const { registration_endpoint: _, ...metadata } = (await answer.json()) as Record<string, unknown>;
+    return Response.json(metadata);
+  };
+}
+
 describe('freehold login in the browser of this machine (RFC 8252)', () => {
   test('stores a token that only its owner reads, and never shows it', async () => {
     const { run, browser, config, configDirectory } = await open();
@@ -88,12 +104,7 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
 
   test('is a staff token where the control plane registers no program', async () => {
     const { fixture, run, config } = await open();
-    const fetch = async (request: Request) => {
-      const answer = await fixture.send(request);
-      if (!request.url.endsWith('/.well-known/oauth-authorization-server')) return answer;
-      const { registration_endpoint: _, ...metadata } = (await answer.json()) as Record<string, unknown>;
-      return Response.json(metadata);
-    };
+    const fetch = withoutRegistration(fixture);
     const openBrowser = async (address: string) => {
       const form = Object.fromEntries(new URL(address).searchParams);
       const answer = await fixture.post('/oauth/authorize', { ...form, decision: 'allow' }, ownPage('ada'));
@@ -103,6 +114,21 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
     expect((await run(login, { openBrowser, fetch })).status).toBe(0);
     expect(config().profiles.default.token).toMatch(/^fh_staff_/);
     expect(config().profiles.default).not.toHaveProperty('refresh');
+  });
+
+  test('is refused for less than everything where that cannot be given', async () => {
+    const { fixture, run, config } = await open();
+    const fetch = withoutRegistration(fixture);
+    const openBrowser = () => Promise.reject(new Error('no browser is opened'));
+    for (const line of [
+      [...login, '--access', 'read'],
+      [...login, '--access', 'read', '--device'],
+    ]) {
+      const ended = await run(line, { fetch, openBrowser });
+      expect(ended).toMatchObject({ status: 2, stdout: '' });
+      expect(ended.stderr).toContain('leave --access out');
+    }
+    expect(config).toThrow('ENOENT');
   });
 
   test('names the tenant of a builder', async () => {

@@ -25,6 +25,7 @@ import { whoIs, whoText } from './session-commands.ts';
 const PATIENCE_MS = 5 * 60 * 1000;
 
 const ACCESS = ['all', 'read', 'operate', 'administer', 'deploy'] as const;
+type Access = (typeof ACCESS)[number];
 
 export const loginCommand = command({
   path: ['login'],
@@ -32,7 +33,8 @@ export const loginCommand = command({
   description: [
     'Opens the browser, where you sign in and choose what this program may do for you, and remembers the sign-in in a',
     'profile. It is renewed while you use it, and asks again after 60 days without use, or 180 days in any case. With',
-    '--device the browser can be on another machine: it shows a code to type there, and the token works for 30 days.',
+    '--device the browser can be on another machine: it shows a code to type there, and the token works for 30 days and is',
+    'for everything that you may do, so that --access cannot ask for less.',
     'Tokens are kept in a file that only you may read, and are never shown.',
     'In a script, which cannot answer a browser, set FREEHOLD_URL and FREEHOLD_TOKEN instead.',
   ].join('\n'),
@@ -82,6 +84,7 @@ export const loginCommand = command({
         'validation_failed',
         'freehold login needs a terminal and a person: in a script, set FREEHOLD_URL and FREEHOLD_TOKEN.',
       );
+    if (device && access !== 'all') throw unlimited('A device code');
     const { client, granted } = await grant({ url, access, device: device === true }, world);
     const stored = storedGrant(granted, client, world);
     const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };
@@ -117,8 +120,16 @@ interface Grant {
   readonly granted: Granted;
 }
 
+/** A person who asks for less must not get everything. */
+function unlimited(what: string): PlatformError {
+  return new PlatformError(
+    'validation_failed',
+    `${what} gives a token for everything that you may do: leave --access out to have that.`,
+  );
+}
+
 async function grant(
-  { url, device, access }: { readonly url: string; readonly device: boolean; readonly access: string },
+  { url, device, access }: { readonly url: string; readonly device: boolean; readonly access: Access },
   world: World,
 ): Promise<Grant> {
   const reaching = { ...world, fetch: makeReach({ url }, world) };
@@ -127,7 +138,8 @@ async function grant(
   return grantByLoopback(server, access, reaching);
 }
 
-async function grantByLoopback(server: ServerMetadata, scope: string, world: World): Promise<Grant> {
+async function grantByLoopback(server: ServerMetadata, scope: Access, world: World): Promise<Grant> {
+  if (scope !== 'all' && server.registration_endpoint === undefined) throw unlimited('This control plane');
   const { verifier, challenge } = makePkce(world.random);
   const state = Buffer.from(world.random(16)).toString('base64url');
   const stop = new AbortController();
