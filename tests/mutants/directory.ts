@@ -884,6 +884,15 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode('packages/control-plane/test/staff/programs.test.ts', 'but neither the roster nor tokens'),
   },
   {
+    id: 'dir-program-that-deploys-makes-tokens',
+    requirement: null,
+    claim: 'A program that was let in to deploy replaces a push token, and keeps the new one.',
+    file: `${src}/access/program-access.ts`,
+    find: "needed === 'operate' && operation.pushToken === 'deploy'",
+    replace: "operation.pushToken === 'deploy'",
+    killer: inNode(`${src}/access/program-access.test.ts`, 'answers a credential'),
+  },
+  {
     id: 'dir-ended-program-acts-on-its-way',
     requirement: null,
     claim: 'A call goes on after the program that makes it was ended.',
