@@ -202,6 +202,16 @@ describe('a program with a registration', () => {
     expect((await fixture.ask(back, { headers: { cookie: 'who=ada' } })).status).toBe(400);
   });
 
+  test('is no page of another origin: none may read what the endpoints answer', async () => {
+    const { fixture } = await withAda();
+    const init = { method: 'POST', headers: { origin: 'https://page.example' } };
+    for (const path of ['/oauth/register', '/oauth/token', '/oauth/revoke']) {
+      const body = new URLSearchParams({ client_id: 'fh_client_Zm9yZ2Vk', token: 't' });
+      const { headers } = await fixture.ask(path, { ...init, body });
+      expect([path, headers.get('access-control-allow-origin')]).toEqual([path, null]);
+    }
+  });
+
   test.each([
     ['a registration of another server', { client_id: 'fh_client_Zm9yZ2Vk' }],
     ['another address', { redirect_uri: 'https://evil.example/callback' }],

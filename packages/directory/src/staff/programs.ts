@@ -49,6 +49,14 @@ export interface Requested {
   readonly requestId: string;
 }
 
+/** Does work that may write to the log. */
+export function withHead<T>(db: SqlDatabase, work: () => T): Logged<T> {
+  const before = logHead(db)?.sequence;
+  const answer = work();
+  const head = logHead(db);
+  return { answer, head: head?.sequence === before ? null : head };
+}
+
 /** The methods of the unit. */
 export const programMethods = (context: UnitContext) => {
   const { db } = context;
@@ -58,12 +66,7 @@ export const programMethods = (context: UnitContext) => {
       isActing: ({ personId }) => actingMember(db, personId) !== undefined,
       end: (grant, why) => endProgram(context, grant, { why, requestId }),
     });
-  const logged = <T>(work: () => T): Logged<T> => {
-    const before = logHead(db)?.sequence;
-    const answer = work();
-    const head = logHead(db);
-    return { answer, head: head?.sequence === before ? null : head };
-  };
+  const logged = <T>(work: () => T): Logged<T> => withHead(db, work);
   return {
     /** A query. */
     staffClient: ({ id }: { readonly id: string }): StoredClient | null =>

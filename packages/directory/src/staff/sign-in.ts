@@ -10,7 +10,7 @@ import type { UnitContext, UnitStub } from '@freehold/store';
 import type { MemberActor } from '../access/actors.ts';
 import { isActive, memberActor } from '../access/callers.ts';
 import { hashSecret, isWellFormedSecret } from '../access/secret.ts';
-import { appendAdminLog, logHead } from '../audit/admin-log.ts';
+import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { type CodeOrder, type CodeRedemption, orderCode, redeemCode, revokeBySecretHash } from './codes.ts';
@@ -27,7 +27,7 @@ import {
 } from './devices.ts';
 import { auditFields, byMember, nextSequence, staffOperations, targetOf } from './operations.ts';
 import type { StaffProgram } from './program-store.ts';
-import { type AdmittedByStaff, endProgramsOf, type Logged, programMethods } from './programs.ts';
+import { type AdmittedByStaff, endProgramsOf, type Logged, programMethods, withHead } from './programs.ts';
 import { deviceMigrations, grantMigrations, staffMigrations } from './schema.ts';
 import {
   deleteSession,
@@ -164,17 +164,17 @@ const staffMethods = (context: UnitContext) => ({
   endStaffSessions: ({
     requestId,
     ...ended
-  }: EndedSessions & { readonly requestId: string }): { readonly head: LogHead | null } => {
+  }: EndedSessions & { readonly requestId: string }): Logged<null> => {
     const { db } = context;
-    const before = logHead(db)?.sequence;
     deleteSessionsOf(db, ended);
     const { issuer, subject, issuerSid } = ended;
     // Of one session that ended at the issuer, the programs stay; of all of them, none does.
     const member =
       issuerSid === undefined && subject !== undefined && loadMemberBySubject(db, { issuer, subject });
-    if (member) endProgramsOf(context, member.id, { why: { cause: 'all_sessions_ended' }, requestId });
-    const head = logHead(db);
-    return { head: head?.sequence === before ? null : head };
+    return withHead(db, () => {
+      if (member) endProgramsOf(context, member.id, { why: { cause: 'all_sessions_ended' }, requestId });
+      return null;
+    });
   },
 
   orderStaffCode: (order: CodeOrder) => orderCode(context, order),
