@@ -14,17 +14,22 @@ import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } fro
 
 const VERSION = '2.3.0';
 const SCRIPT = join(import.meta.dirname, 'python-client.py');
-/** The client needs 3.10. */
-const hasPython =
-  spawnSync('python3', ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']).status === 0;
-const because = hasPython ? '' : ' (skipped: there is no python3 of 3.10 or later with venv)';
+
+/** The client needs 3.10. @throws Error with the command to run. */
+function requirePython(): void {
+  const check = 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))';
+  if (spawnSync('python3', ['-c', check]).status === 0) return;
+  throw new Error(
+    'This test needs python3 of 3.10 or later with venv. Install it: `sudo apt-get install python3 python3-venv`.',
+  );
+}
 
 let place: PlatformPlace;
 let platform: RunningPlatform;
 let browser: Browser;
 let directory: string;
 beforeAll(async () => {
-  if (!hasPython) return;
+  requirePython();
   directory = mkdtempSync(join(tmpdir(), 'freehold-python-'));
   execFileSync('python3', ['-m', 'venv', directory]);
   execFileSync(join(directory, 'bin/pip'), ['install', '-q', `mcp==${VERSION}`]);
@@ -110,8 +115,8 @@ const CASES: readonly Case[] = [
   },
 ];
 
-test.skipIf(!hasPython).each(CASES)(
-  `the Python client gets in at $what with its address alone${because}`,
+test.each(CASES)(
+  'the Python client gets in at $what with its address alone',
   async ({ address, programs, signIn, reading, writing }) => {
     const { page, context, faults } = await visit(browser, PHONE);
     const client = new PythonClient(address());
