@@ -97,8 +97,6 @@ export interface RuntimeOptions {
   readonly openPreviewPlace?: (folder: string) => PreviewPlace;
   /** Receives the end of a process that hung or died. It does not throw. */
   readonly onFault: (fault: ProcessFault) => void;
-  /** Receives what a process wrote to its standard error. Default: dropped. */
-  readonly onOutput?: (vertical: string, line: string) => void;
 }
 
 /** The declaration of a bundle, as it says itself. */
@@ -607,7 +605,7 @@ export class WorkerdRuntime {
     orders = this.#orders,
     bundle,
   }: ProcessParts): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
-    const { folder, now, onIncident, onOutput } = this.#options;
+    const { folder, now, onIncident } = this.#options;
     return {
       vertical,
       folder: join(folder, name),
@@ -621,7 +619,6 @@ export class WorkerdRuntime {
           isolateOf: (digest) => this.#isolateOf(vertical, digest),
         }),
       limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },
-      onOutput: (line) => onOutput?.(vertical, line),
     };
   }
 

@@ -65,6 +65,9 @@ test('the operator is told, the others are served, and a copy takes its place; o
     expect.stringMatching(/The database of the instance scp_\w+ of notes is damaged.*recover deployed\/scp_/),
   ]);
   expect((await place.visit('/api/me', SECOND)).status).toBe(200);
+  const { tenant, scope } = ACME;
+  const failed = { kind: 'failed', tenant, scope, method: 'fetch', text: expect.stringContaining('Error: ') };
+  await expect.poll(() => place.lines).toContainEqual(failed);
 
   // The platform itself learns of it by its first question.
   expect(await reasonOf(await ask('bookmarks', 'GET'))).toBe('unit_unreadable');

@@ -47,6 +47,16 @@ test.each(['not JSON', '{"freehold":"incident"}', '{"freehold":"incident","where
   },
 );
 
+test('an instance that did not answer is an incident with its cause, and is no line', async () => {
+  const { tenant } = about;
+  const text = 'Error: internal error; reference = r1';
+  const { lines, incidents } = await take({ kind: 'failed', tenant, scope: SCOPE, method: 'fetch', text });
+  expect([lines, incidents]).toEqual([
+    [],
+    [[`The instance did not answer: ${text}`, { kind: 'rental', key: SCOPE, method: 'fetch' }]],
+  ]);
+});
+
 test('operations are counted for the tenant of the instance, and are no line', async () => {
   const { tenant } = about;
   const { lines, used } = await take(

@@ -44,7 +44,12 @@ export function makeDeployedLines({ runtime, onLines, onInvoked, onIncident }: D
     for (const line of lines)
       if (line.kind === 'invoked' && line.tenant !== undefined && line.scope !== undefined)
         onInvoked({ vertical, tenant: line.tenant, scope: line.scope, quantity: line.operations });
-    const shown = lines.filter(({ kind }) => kind !== 'invoked');
+      else if (line.kind === 'failed') {
+        const error = new Error(`The instance did not answer: ${line.text}`);
+        error.stack = error.message;
+        onIncident(error, { kind: vertical, key: line.scope ?? 'http', method: line.method });
+      }
+    const shown = lines.filter(({ kind }) => kind !== 'invoked' && kind !== 'failed');
     void Promise.all(shown.map((line) => mapped(vertical, line))).then((all) => onLines(vertical, all));
   };
 }

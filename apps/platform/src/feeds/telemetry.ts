@@ -72,8 +72,9 @@ export function openTelemetryFeed(options: TelemetryFeedOptions): TelemetryFeed 
     onLines: (vertical, lines) => {
       for (const line of lines)
         if (line.kind === 'dropped') reportDropped(vertical, line.lines, onIncident);
-        // The meters have counted those.
-        else if (line.kind !== 'invoked') for (const sink of sinks) take(sink, vertical, line, options);
+        // The meters have counted those, and the operator was told of those.
+        else if (line.kind !== 'invoked' && line.kind !== 'failed')
+          for (const sink of sinks) take(sink, vertical, line, options);
     },
     close: async () => {
       clearInterval(timer);
@@ -112,7 +113,7 @@ function lineOf(
 function take(
   sink: Sink,
   vertical: string,
-  line: Exclude<HostedLine, { kind: 'dropped' | 'invoked' }>,
+  line: Exclude<HostedLine, { kind: 'dropped' | 'invoked' | 'failed' }>,
   { versionOfBundle, now }: TelemetryFeedOptions,
 ): void {
   const version = versionOfBundle(vertical, line.digest) ?? 'unknown';

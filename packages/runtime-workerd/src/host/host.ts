@@ -9,6 +9,7 @@ import { PlatformError, problemDocument } from '@freehold/contracts';
 import { sendLines } from './batch.ts';
 import { loadedFrom } from './bundles.ts';
 import type { HostEnv } from './env.ts';
+import { reportFailure } from './failures.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { noteSettingsChange } from './settings-changes.ts';
 
@@ -88,7 +89,7 @@ async function readThrough(
   }
 }
 
-/** The object itself failed, perhaps because its own database is damaged: workerd says no more of it. */
+/** The object itself failed, perhaps because its own database is damaged. */
 function unanswered(): Response {
   const reason = 'instance_failed';
   return problemDocument(
@@ -101,11 +102,16 @@ function unanswered(): Response {
 
 // biome-ignore lint/style/noDefaultExport: it is what workerd hands requests to.
 export default {
-  async fetch(request: Request, env: HostEnv): Promise<Response> {
+  async fetch(request: Request, env: HostEnv, ctx: ExecutionContext): Promise<Response> {
     const header = request.headers.get(CALL_HEADER);
     if (header === null) return new Response(null, { status: 400 });
-    const object = env.SCOPES.getByName(decodeCall(header).scope);
-    const scope = { fetch: (sent: Request) => object.fetch(sent).catch(unanswered) };
+    const { tenant, scope: name } = decodeCall(header);
+    const object = env.SCOPES.getByName(name);
+    const failed = (error: unknown): Response => {
+      reportFailure(env, ctx, { tenant, scope: name, method: 'fetch' }, error);
+      return unanswered();
+    };
+    const scope = { fetch: (sent: Request) => object.fetch(sent).catch(failed) };
     const bytes = Number(request.headers.get('content-length') ?? Number.NaN);
     if (request.body === null || bytes <= GRACE_BYTES) return scope.fetch(request);
     const { readable, writable } = new IdentityTransformStream();

@@ -13,6 +13,7 @@ import { type Failure, fromFailure, PlatformError, problemDocument, toFailure } 
 import type { Isolate } from '../lib/bundle.ts';
 import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
+import { type FailedCall, reportFailure } from './failures.ts';
 import { rememberInstance } from './instances.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { settingsChanges } from './settings-changes.ts';
@@ -87,7 +88,9 @@ export class Supervisor extends DurableObject<HostEnv> {
         throw error;
       }
     } catch (error) {
-      return problemDocument(error instanceof PlatformError ? error : this.#broken(error));
+      if (error instanceof PlatformError) return problemDocument(error);
+      const { tenant, scope } = callOf(request);
+      return problemDocument(this.#broken(error, { tenant, scope, method: 'fetch' }));
     }
   }
 
@@ -213,14 +216,15 @@ export class Supervisor extends DurableObject<HostEnv> {
     const owner = this.ctx.storage.kv.get<string>(TENANT);
     if (owner !== undefined && owner !== tenant) return toFailure(notThere());
     this.#stop('another bundle follows');
+    const scope = this.ctx.id.name ?? '';
     try {
-      const started = this.#run(digest, { tenant, scope: this.ctx.id.name ?? '' });
+      const started = this.#run(digest, { tenant, scope });
       const failure = await (await started).instance.open();
       if (failure !== null && failure.reason !== 'unknown_unit') return failure;
       this.#started = started;
       return null;
     } catch (error) {
-      return toFailure(this.#broken(error));
+      return toFailure(this.#broken(error, { tenant, scope, method: 'open' }));
     }
   }
 
@@ -351,23 +355,25 @@ export class Supervisor extends DurableObject<HostEnv> {
     while (this.#moving !== null) await this.#moving;
     const tenant = this.ctx.storage.kv.get<string>(TENANT);
     if (tenant === undefined) return null;
+    const scope = this.ctx.id.name ?? '';
     this.#inFlight++;
     try {
       const anonymous = { serving: null, node: null, clientAddress: null, caller: null };
-      const call = { tenant, scope: this.ctx.id.name ?? '', ...anonymous };
+      const call = { tenant, scope, ...anonymous };
       const { instance } = await this.#start(call);
       return await instance.work();
     } catch (error) {
-      // biome-ignore lint/suspicious/noConsole: the platform reads the standard error of this process.
-      console.error(JSON.stringify({ freehold: 'work', scope: this.ctx.id.name, error: String(error) }));
+      if (!(error instanceof PlatformError))
+        reportFailure(this.env, this.ctx, { tenant, scope, method: 'work' }, error);
       return Date.now() + RETRY_MS;
     } finally {
       this.#passed();
     }
   }
 
-  /** A facet that was aborted, or that failed, starts anew with the next request. */
-  #broken(error: unknown): PlatformError {
+  /** A facet that was aborted, or that failed, starts anew with the next request. The operator is told why. */
+  #broken(error: unknown, call: FailedCall): PlatformError {
+    reportFailure(this.env, this.ctx, call, error);
     this.#started = null;
     return new PlatformError('unavailable', 'The application did not answer. Try again in a moment.', {
       reason: 'instance_failed',

@@ -39,8 +39,6 @@ export interface ChildOptions {
   /** Opens the platform's socket. */
   readonly openServices: (socket: string) => Promise<Server>;
   readonly limits: ChildLimits;
-  /** Receives each line of its standard error. It does not throw. */
-  readonly onOutput: (line: string) => void;
 }
 
 /** The end of a run that was not asked for. */
@@ -112,7 +110,7 @@ export class HostChild {
   #isHung = false;
 
   constructor(process: ChildProcess, services: Server, options: ChildOptions) {
-    const { folder, onOutput } = options;
+    const { folder } = options;
     this.#process = process;
     this.#options = options;
     const pool = (socket: string, connections: number | null) =>
@@ -128,7 +126,6 @@ export class HostChild {
     output.on('line', (line) => {
       this.#lines.push(line);
       if (this.#lines.length > LINES_KEPT) this.#lines.shift();
-      onOutput(line);
     });
     this.#said = once(output, 'close');
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -47,6 +47,14 @@ const hostedLine = z.discriminatedUnion('kind', [
     scope: about.scope,
     operations: z.int().min(1).max(OPERATIONS_MAX),
   }),
+  // Of the host alone: an instance did not answer, or was ended by the runtime.
+  z.object({
+    kind: z.literal('failed'),
+    tenant: about.tenant,
+    scope: about.scope,
+    method: z.enum(['fetch', 'open', 'work']),
+    text: z.string().max(5_000),
+  }),
 ]);
 
 export type HostedLine = z.infer<typeof hostedLine>;
