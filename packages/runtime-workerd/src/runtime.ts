@@ -90,7 +90,7 @@ export interface RuntimeOptions {
   readonly onIncident: IncidentSink;
   readonly limits?: Partial<ProcessLimits>;
   /** Keeps copies of the instances' databases, for the archive. Default: there are none. */
-  readonly copies?: Pick<DatabaseCopies, 'look' | 'forget'>;
+  readonly copies?: Pick<DatabaseCopies, 'look' | 'forget' | 'pause'>;
   /** The ids of objects that lack a database which could not be laid out again: they are not served. Default: none. */
   readonly missing?: ReadonlySet<string>;
   /** Opens the place of a preview in its folder. Default: there are no previews. */
@@ -386,15 +386,28 @@ export class WorkerdRuntime {
     } catch (error) {
       await putBack();
       throw error;
+    } finally {
+      aside?.resume();
     }
   }
 
   /** Makes room for a copy, and for the end of a scope, where the database is damaged. Null for one that is whole. */
-  async #putDamagedAside(vertical: string, scope: string): Promise<PutAside | null> {
-    const folder = join(this.#options.folder, vertical);
-    if (!(await isDamaged(folder, scope))) return null;
-    await this.#process(vertical).end();
-    return putAside(folder, scope, this.#options.now());
+  async #putDamagedAside(
+    vertical: string,
+    scope: string,
+  ): Promise<(PutAside & { readonly resume: () => void }) | null> {
+    const { folder, copies, now } = this.#options;
+    const place = join(folder, vertical);
+    if (!(await isDamaged(place, scope))) return null;
+    // A copy of what is tried in its place would be all that is left of it.
+    const resume = (await copies?.pause(scope)) ?? (() => undefined);
+    try {
+      await this.#process(vertical).end();
+      return { ...putAside(place, scope, now()), resume };
+    } catch (error) {
+      resume();
+      throw error;
+    }
   }
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */

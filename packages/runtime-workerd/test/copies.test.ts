@@ -213,3 +213,44 @@ test('a copy that was forgotten is gone', async () => {
   await copies.forget(SCOPE);
   await expect(engine.unit(copyUnit, OBJECT).state({})).rejects.toMatchObject({ reason: 'unknown_unit' });
 });
+
+test('a copy keeps the database that vanished, and is not made again of what a deleted scope leaves', async () => {
+  const database = openDatabase('.1.sqlite');
+  database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO rows VALUES (1, NULL)');
+  database.close();
+  openDatabase('.sqlite').close();
+  await copies.flush();
+  rmSync(path('.1.sqlite'));
+  expect(await laidOut()).toEqual([{ id: 1, text: null }]);
+  await copies.forget(SCOPE);
+  await copies.flush();
+  await expect(engine.unit(copyUnit, OBJECT).state({})).rejects.toMatchObject({ reason: 'unknown_unit' });
+});
+
+test('while other files are in the place of its own, no copy is made of them', async () => {
+  const database = openDatabase('.1.sqlite');
+  database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)');
+  const resume = await copies.pause(SCOPE);
+  database.exec('INSERT INTO rows VALUES (1, NULL)');
+  await copies.flush();
+  await expect(engine.unit(copyUnit, OBJECT).state({})).rejects.toMatchObject({ reason: 'unknown_unit' });
+  resume();
+  expect(await laidOut()).toHaveLength(1);
+  database.close();
+});
+
+test('pages that are damaged do not take the place of whole ones', async () => {
+  const database = openDatabase('.1.sqlite');
+  database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)');
+  for (let id = 0; id < 20; id++)
+    database.prepare('INSERT INTO rows VALUES (?, ?)').run(id, 'x'.repeat(3_000));
+  const expected = database.prepare('SELECT * FROM rows ORDER BY id').all();
+  database.close();
+  await copies.flush();
+  const bytes = readFileSync(path('.1.sqlite'));
+  bytes.fill(0xab, 4_096, 3 * 4_096);
+  writeFileSync(path('.1.sqlite'), bytes);
+  expect(await laidOut()).toEqual(expected);
+  expect(copies.status.waiting).toBe(1);
+  expect(incidents.splice(0).map(String)).toEqual([expect.stringContaining('is damaged')]);
+});

@@ -77,6 +77,8 @@ test('the operator is told, the others are served, and a copy takes its place; o
   const looked = await ask('examine-copy', 'POST', copy);
   expect([await looked.json(), aside()]).toEqual([expect.objectContaining({ format: 'ndjson' }), []]);
   expect(readFileSync(database()).equals(damaged)).toBe(true);
+  // A copy of the files that were tried meanwhile would take the place of its own.
+  expect(place.paused).toEqual({ now: new Set(), times: 2 });
 
   const restored = await ask('restore', 'POST', copy);
   expect(restored.status).toBe(200);

@@ -80,6 +80,8 @@ export function openPlace({
   const lines: HostedLine[] = [];
   /** The scopes whose copies were removed. */
   const forgotten: string[] = [];
+  /** The scopes of which no copy is made now, and how often that began. */
+  const paused = { now: new Set<string>(), times: 0 };
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
   const onIncident = (error: unknown): void => void incidents.push(error);
   const engine = openMemoryEngine({ now: Date.now, random, onIncident });
@@ -98,7 +100,15 @@ export function openPlace({
       limits,
       openPreviewPlace: (of) => openPreviewPlace(of, onIncident),
       onFault: (fault) => void faults.push(fault),
-      copies: { look: () => undefined, forget: async (scope) => void forgotten.push(scope) },
+      copies: {
+        look: () => undefined,
+        forget: async (scope) => void forgotten.push(scope),
+        pause: async (scope) => {
+          paused.now.add(scope);
+          paused.times += 1;
+          return () => void paused.now.delete(scope);
+        },
+      },
       ports: {
         verticalOf: async ({ tenant, scope }) => {
           const found = instances.get(scope);
@@ -135,6 +145,7 @@ export function openPlace({
     incidents,
     lines,
     forgotten,
+    paused,
     runtime: open(),
     engine,
     directory: (tenant: string) => engine.unit(identity, tenant),

@@ -31,7 +31,8 @@ export async function isDamaged(folder: string, scope: string): Promise<boolean>
   return false;
 }
 
-function looksDamaged(path: string): Promise<boolean> {
+/** Whether SQLite cannot read a database whole. */
+export function looksDamaged(path: string): Promise<boolean> {
   const program = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', LOOK, path];
   return new Promise((resolve) => {
     execFile(process.execPath, program, { env: {}, timeout: LOOK_MAX_MS }, (_error, said) =>

@@ -64,7 +64,7 @@ export class DatabaseCopies {
   /** The verticals of which a round looks at every file: their processes run, or ran since the last round. */
   readonly #looked = new Set<string>();
   readonly #reading = new Map<string, Promise<void>>();
-  readonly #forgotten = new Set<string>();
+  readonly #paused = new Set<string>();
   #isRunning: (vertical: string) => boolean = () => false;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
@@ -120,17 +120,24 @@ export class DatabaseCopies {
     await this.#run(true);
   }
 
-  /** Removes the copy of a scope, and makes no other one until its files change again. */
+  /** Removes the copy of a scope. What the runtime leaves of the files of a deleted one makes no other. */
   async forget(scope: string): Promise<void> {
     const object = objectIdOf(scope);
-    this.#forgotten.add(object);
+    const resume = await this.pause(scope);
     try {
-      await this.#reading.get(object);
       await this.#options.engine.tools(copyUnit, object).remove();
       this.#known.delete(object);
     } finally {
-      this.#forgotten.delete(object);
+      resume();
     }
+  }
+
+  /** Reads nothing of a scope until the function that it returns is called: other files are in the place of its own. */
+  async pause(scope: string): Promise<() => void> {
+    const object = objectIdOf(scope);
+    this.#paused.add(object);
+    await this.#reading.get(object);
+    return () => void this.#paused.delete(object);
   }
 
   /** Ends the rounds, after what is being read. */
@@ -161,7 +168,7 @@ export class DatabaseCopies {
     const queue: [vertical: string, files: ObjectFiles][] = [];
     for (const vertical of [...this.#looked]) {
       let isDue = this.#isRunning(vertical);
-      const objects = listObjects(join(this.#options.folder, vertical));
+      const objects = listObjects(join(this.#options.folder, vertical)).filter(hasInstance);
       this.#drop(vertical, new Set(objects.map(({ object }) => object)));
       for (const files of objects) {
         const { notBefore, changedAtMs } = this.#note(vertical, files);
@@ -201,7 +208,7 @@ export class DatabaseCopies {
   async #read(vertical: string, files: ObjectFiles): Promise<void> {
     const { object } = files;
     const known = this.#known.get(object);
-    if (!known || this.#forgotten.has(object)) return;
+    if (!known || this.#paused.has(object)) return;
     const began = performance.now();
     const { changedAtMs } = known;
     const signature = signatureOf(files);
@@ -232,6 +239,8 @@ export class DatabaseCopies {
     const before = await copy.state({});
     const databases: CopiedDatabase[] = [];
     const pages = new PagesOnTheWay(copy);
+    const gone = before?.databases.find(({ name }) => !files.databases.includes(name));
+    if (gone) throw new Error(`the database ${gone.name} is gone: its copy stays as it was`);
     for (const name of files.databases) {
       const known = before?.databases.find((database) => database.name === name) ?? null;
       const path = join(files.directory, name);
@@ -305,6 +314,11 @@ function isSame(one: CopyState, other: CopyState): boolean {
       facets && [facets.name, Buffer.from(facets.bytes).toString('hex')],
     ]);
   return textOf(one) === textOf(other);
+}
+
+/** Without it the scope was deleted, or a file was lost: the copy has more. */
+function hasInstance({ object, databases }: ObjectFiles): boolean {
+  return databases.some((name) => name !== `${object}.sqlite`);
 }
 
 /** Sizes and times of its files: another one after each write. */

@@ -5,7 +5,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { looksDamaged } from './damage.ts';
 import { isSameLog, type LogPosition, type ReadLog, readFrame, readLog } from './log.ts';
 
 export interface Page {
@@ -55,18 +57,19 @@ const SETTLED_MS = 50;
 /**
  * @returns the state that was read, of which the changed pages were handed over; null for an empty file; `disturbed` where
  * its log was moved or restarted meanwhile, so that the pages are of no one moment.
+ * @throws Error for a damaged database, of which a sound state is known.
  */
 export async function readChanges(options: ChangesOptions): Promise<ReadState | null | 'disturbed'> {
   const { path, isHeld } = options;
-  const wal = existsSync(`${path}-wal`) ? await open(`${path}-wal`, 'r') : null;
-  const database = await open(path, 'r').catch(async (error: unknown) => {
-    await wal?.close();
-    throw error;
-  });
+  const database = await open(path, 'r');
+  let wal: FileHandle | null = null;
   let held: DatabaseSync | null = null;
   try {
+    // Before the log is looked for: a file that stays the same has every log that was gone by then.
+    const before = await stampOf(database);
+    wal = existsSync(`${path}-wal`) ? await open(`${path}-wal`, 'r') : null;
     if (isHeld && wal) held = holdRead(path);
-    return await read(options, { database, wal, isHeld: held !== null });
+    return await read(options, { database, before, wal, isHeld: held !== null });
   } finally {
     // The order matters: closing a file drops every lock that this process has on it.
     held?.close();
@@ -76,14 +79,14 @@ export async function readChanges(options: ChangesOptions): Promise<ReadState | 
 
 interface Opened {
   readonly database: FileHandle;
+  readonly before: Stamp;
   readonly wal: FileHandle | null;
   readonly isHeld: boolean;
 }
 
 async function read(options: ChangesOptions, opened: Opened): Promise<ReadState | null | 'disturbed'> {
-  const { known } = options;
-  const { database, wal, isHeld } = opened;
-  const before = await stampOf(database);
+  const { path, known } = options;
+  const { database, before, wal, isHeld } = opened;
   const log = wal && (await readLog(wal, known?.log ?? null));
   // Either it goes on after what is known, or everything of the logs before it is in the file that is known.
   if (log && known && (log.continues || known.file === before.text)) {
@@ -100,9 +103,12 @@ async function read(options: ChangesOptions, opened: Opened): Promise<ReadState 
   const whole = await wholeOf(opened, log);
   if (whole === null) return null;
   const digests = known?.pageSize === whole.pageSize ? await options.digests() : Buffer.alloc(0);
-  await handOver(options, changedPages(whole, digests));
+  const changed = await handOver(options, changedPages(whole, digests));
   const isSame = (await stampOf(database)).text === before.text;
   if ((!isHeld && !isSame) || (log && !(await isSameLog(wal as FileHandle, log)))) return 'disturbed';
+  // No log tells where these pages come from: of a damaged disk they would take the place of whole ones.
+  if (known && changed > 0 && (await looksDamaged(path)))
+    throw new Error(`the database ${basename(path)} is damaged: its copy stays as it was`);
   // A log that began meanwhile is read by the next reading, from its start.
   const file = isHeld && before.ageMs < SETTLED_MS ? UNSETTLED : before.text;
   return { pageSize: whole.pageSize, pages: whole.pages, log: log?.position ?? null, file };
@@ -121,7 +127,12 @@ function holdRead(path: string): DatabaseSync {
   }
 }
 
-async function stampOf(file: FileHandle): Promise<{ readonly text: string; readonly ageMs: number }> {
+interface Stamp {
+  readonly text: string;
+  readonly ageMs: number;
+}
+
+async function stampOf(file: FileHandle): Promise<Stamp> {
   const { size, mtimeNs, mtimeMs } = await file.stat({ bigint: true });
   return { text: `${size} ${mtimeNs}`, ageMs: Date.now() - Number(mtimeMs) };
 }
@@ -181,15 +192,19 @@ async function* changedPages(whole: Whole, digests: PageDigests): AsyncGenerator
   }
 }
 
-async function handOver({ onPages }: ChangesOptions, pages: AsyncIterable<Page>): Promise<void> {
+/** Returns their number. */
+async function handOver({ onPages }: ChangesOptions, pages: AsyncIterable<Page>): Promise<number> {
+  let count = 0;
   let slice: Page[] = [];
   for await (const page of pages) {
+    count += 1;
     slice.push(page);
     if (slice.length < SLICE_PAGES) continue;
     await onPages(slice);
     slice = [];
   }
   if (slice.length > 0) await onPages(slice);
+  return count;
 }
 
 function digestOf(bytes: Uint8Array): Buffer {
