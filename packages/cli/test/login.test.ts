@@ -119,12 +119,12 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
   test('is refused for less than everything where that cannot be given', async () => {
     const { fixture, run, config } = await open();
     const fetch = withoutRegistration(fixture);
-    const openBrowser = () => Promise.reject(new Error('no browser is opened'));
+    const begins = () => Promise.reject(new Error('a sign-in began'));
     for (const line of [
       [...login, '--access', 'read'],
       [...login, '--access', 'read', '--device'],
     ]) {
-      const ended = await run(line, { fetch, openBrowser });
+      const ended = await run(line, { fetch, openBrowser: begins, sleep: begins });
       expect(ended).toMatchObject({ status: 2, stdout: '' });
       expect(ended.stderr).toContain('leave --access out');
     }
