@@ -546,6 +546,8 @@ test('the endpoints answer pages of any origin, and refuse what is no form', asy
   const { server } = await openServer();
   const preflight = await server.handle(new Request(`${ORIGIN}/oauth/token`, { method: 'OPTIONS' }));
   expect(preflight?.headers.get('access-control-allow-origin')).toBe('*');
+  // A page with a secret sends it in this header, which the wildcard does not cover.
+  expect(preflight?.headers.get('access-control-allow-headers')).toContain('authorization');
   const json = new Request(`${ORIGIN}/oauth/token`, {
     method: 'POST',
     body: '{}',

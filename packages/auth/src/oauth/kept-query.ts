@@ -28,8 +28,16 @@ export function keptQuery({ url, headers }: Pick<Request, 'url' | 'headers'>): K
   const cookie = ID.test(id)
     ? new RegExp(`(?:^|;\\s*)${COOKIE}${id}=([A-Za-z0-9_-]+)`).exec(headers.get('cookie') ?? '')?.[1]
     : undefined;
-  const text = cookie === undefined ? null : new TextDecoder().decode(base64url.decode(cookie));
-  return { query: text === null ? null : new URLSearchParams(text), isBack: true };
+  return { query: cookie === undefined ? null : readCookie(cookie), isBack: true };
+}
+
+/** Null for a cookie that was not set here. */
+function readCookie(value: string): URLSearchParams | null {
+  try {
+    return new URLSearchParams(new TextDecoder().decode(base64url.decode(value)));
+  } catch {
+    return null;
+  }
 }
 
 /**

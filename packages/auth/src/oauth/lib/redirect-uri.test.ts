@@ -38,6 +38,13 @@ test('an answer leaves the address before it as it is', () => {
   expect(new URL(withAnswer('https://a.example/?x=1', { code: 'c d' })).searchParams.get('code')).toBe('c d');
 });
 
+test('a host that would end a directive of a policy is none of a program', () => {
+  for (const host of ['agent.example;sandbox', 'agent.example,x', '*.example', "'self'"])
+    expect(redirectKind(`https://${host}/callback`)).toBeNull();
+  for (const host of ['xn--bcher-kva.example', 'my_agent.example:8443', '[2001:db8::1]'])
+    expect(redirectKind(`https://${host}/callback`)).toBe('web');
+});
+
 test('schemes that a browser or a system acts on are none of a program', () => {
   for (const scheme of ['javascript', 'data', 'file', 'vbscript', 'blob', 'mailto', 'intent', 'JAVASCRIPT'])
     expect(redirectKind(`${scheme}:x`)).toBeNull();

@@ -13,6 +13,8 @@ const TAKEN_SCHEMES: ReadonlySet<string> = new Set(
 );
 /** RFC 3986, section 3.1. */
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
+/** A parser takes more, such as a semicolon, which would end a directive of the policy that names the host. */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /**
@@ -31,7 +33,7 @@ export function redirectKind(uri: string): RedirectKind | null {
   if (scheme === undefined || !URL.canParse(uri)) return null;
   const url = new URL(uri);
   if (url.username !== '' || url.password !== '') return null;
-  if (scheme === 'https') return 'web';
+  if (scheme === 'https') return HOST.test(url.hostname) ? 'web' : null;
   if (scheme === 'http') return LOOPBACK_HOSTS.has(url.hostname) ? 'loopback' : null;
   return TAKEN_SCHEMES.has(scheme) ? null : 'scheme';
 }
