@@ -56,12 +56,12 @@ async function open() {
 
 const login = ['login', '--url', ORIGIN];
 
-/** A control plane that registers no program. */
-function withoutRegistration(fixture: Fixture) {
+/** A server whose metadata lacks a member. */
+function without(fixture: Fixture, member: string) {
   return async (request: Request): Promise<Response> => {
     const answer = await fixture.send(request);
     if (!request.url.endsWith('/.well-known/oauth-authorization-server')) return answer;
-    const { registration_endpoint: _, ...metadata } = (await answer.json()) as Record<string, unknown>;
+    const { [member]: _, ...metadata } = (await answer.json()) as Record<string, unknown>;
     return Response.json(metadata);
   };
 }
@@ -104,7 +104,7 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
 
   test('is a staff token where the control plane registers no program', async () => {
     const { fixture, run, config } = await open();
-    const fetch = withoutRegistration(fixture);
+    const fetch = without(fixture, 'registration_endpoint');
     const openBrowser = async (address: string) => {
       const form = Object.fromEntries(new URL(address).searchParams);
       const answer = await fixture.post('/oauth/authorize', { ...form, decision: 'allow' }, ownPage('ada'));
@@ -118,7 +118,7 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
 
   test('is refused for less than everything where that cannot be given', async () => {
     const { fixture, run, config } = await open();
-    const fetch = withoutRegistration(fixture);
+    const fetch = without(fixture, 'registration_endpoint');
     const begins = () => Promise.reject(new Error('a sign-in began'));
     for (const line of [
       [...login, '--access', 'read'],
@@ -200,6 +200,14 @@ describe('freehold login in the browser of this machine (RFC 8252)', () => {
     expect(ended.status).toBe(3);
     expect(ended.stderr).toContain(`says that it is ${ORIGIN}`);
   });
+
+  test('says at an application what to do there, before anything is let in', async () => {
+    const { fixture, run } = await open();
+    const openBrowser = () => Promise.reject(new Error('no browser is opened'));
+    const ended = await run(login, { fetch: without(fixture, 'scopes_supported'), openBrowser });
+    expect(ended.status).toBe(1);
+    for (const place of ['/oauth/programs', '/api/mcp']) expect(ended.stderr).toContain(ORIGIN + place);
+  });
 });
 
 describe('the place that the browser comes back to', () => {
@@ -213,6 +221,7 @@ describe('the place that the browser comes back to', () => {
 
   test.each([
     ['another path', good.replace('callback', 'other'), undefined],
+    ['an address that cannot be read', '//', undefined],
     ['another name for this machine', good, 'localhost:4711'],
     ['a name of another site', good, 'evil.example:4711'],
     ['another state', good.replace('of-this', 'of-that'), undefined],

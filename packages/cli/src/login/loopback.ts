@@ -67,8 +67,8 @@ export function answerCallback(
   const notForUs = { status: 404, says: 'There is nothing here.' };
   // A page of another site can send the browser here under a name of its own (DNS rebinding).
   if (host !== `127.0.0.1:${port}`) return notForUs;
-  const url = new URL(target, `http://${host}`);
-  if (url.pathname !== PATH) return notForUs;
+  const url = URL.parse(target, `http://${host}`);
+  if (url?.pathname !== PATH) return notForUs;
   const one = (name: string) => {
     const values = url.searchParams.getAll(name);
     return values.length === 1 ? values[0] : undefined;

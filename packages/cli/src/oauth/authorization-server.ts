@@ -7,6 +7,9 @@ import { parseJson, type World } from '../lib/world.ts';
 /** The client id of this program where it does not register: for codes of devices, and at older control planes. */
 export const CLIENT_ID = 'freehold-cli';
 
+/** The scope that control planes name, and applications do not. */
+const STAFF_SCOPE = 'staff';
+
 const metadata = z.object({
   issuer: z.string(),
   authorization_endpoint: z.url(),
@@ -14,6 +17,7 @@ const metadata = z.object({
   device_authorization_endpoint: z.url().optional(),
   revocation_endpoint: z.url(),
   registration_endpoint: z.url().optional(),
+  scopes_supported: z.array(z.string()).default([]),
 });
 export type ServerMetadata = z.infer<typeof metadata>;
 
@@ -42,7 +46,7 @@ export class OAuthRefusal extends Error {
 /**
  * Finds the authorization server of an address. It must be at that address itself: codes and tokens go to no other
  * origin that its metadata may name (RFC 8414, section 3.3).
- * @throws PlatformError when there is none, or the metadata names another origin.
+ * @throws PlatformError when there is none, when the metadata names another origin, and for an application's.
  */
 export async function discover(
   url: string,
@@ -65,12 +69,17 @@ export async function discover(
       'unsupported',
       `${origin} is no control plane: its metadata does not have the known form.`,
     );
-  const { issuer, ...endpoints } = parsed.data;
+  const { issuer, scopes_supported: scopes, ...endpoints } = parsed.data;
   const elsewhere = Object.values(endpoints).some((each) => new URL(each as string).origin !== origin);
   if (issuer !== origin || elsewhere)
     throw new PlatformError(
       'forbidden',
       `${origin} says that it is ${URL.canParse(issuer) ? new URL(issuer).origin : 'another'}: sign in at that address instead, if you trust it.`,
+    );
+  if (!scopes.includes(STAFF_SCOPE))
+    throw new PlatformError(
+      'unsupported',
+      `${origin} is an application, and freehold login is for control planes. For a script, make a token at ${origin}/oauth/programs; a program that speaks MCP signs in by itself at ${origin}/api/mcp.`,
     );
   return parsed.data;
 }
