@@ -4,6 +4,7 @@ import { inNode, type Mutant } from './mutant.ts';
 const src = 'packages/operations/src/mcp';
 const records = 'packages/vertical-host/src/mcp/records.ts';
 const recordsTest = 'packages/vertical-host/src/mcp/records.test.ts';
+const prompts = 'packages/vertical-host/src/mcp/prompts.test.ts';
 const endpoint = 'packages/vertical-host/src/mcp/mcp-endpoint.test.ts';
 const fieldwork = 'examples/fieldwork/test/mcp.test.ts';
 
@@ -61,6 +62,52 @@ export const MCP: readonly Mutant[] = [
     find: '(entity !== undefined && somewhere.has(permission))',
     replace: 'somewhere.has(permission)',
     killer: inNode('packages/app/test/mcp.test.ts', 'a grant for one record lists the tools'),
+  },
+  {
+    id: 'mcp-prompt-of-another-caller',
+    requirement: 'D-11',
+    claim: 'A caller picks the prompt of a tool that the caller may not use.',
+    file: `${src}/prompts.ts`,
+    find: '(await policy.listed()).find',
+    replace: 'policy.prompts.find',
+    killer: inNode(prompts, 'has those whose tool the caller may use'),
+  },
+  {
+    id: 'mcp-prompts-listed-to-all',
+    requirement: 'D-11',
+    claim: 'A prompt is listed to a caller who may not use its tool.',
+    file: 'packages/vertical-host/src/mcp/prompts.ts',
+    find: 'listed: () => shownOf(prompts)',
+    replace: 'listed: async () => prompts',
+    killer: inNode(fieldwork, 'picks the sentence of a tool from the assignment on'),
+  },
+  {
+    id: 'mcp-prompt-with-any-argument',
+    requirement: 'D-11',
+    claim: 'A prompt takes an argument that its tool would refuse.',
+    file: 'packages/vertical-host/src/mcp/prompts.ts',
+    find: 'if (fault) throw',
+    replace: 'if (fault === null) throw',
+    killer: inNode(prompts, 'is refused: The argument seats must be at least 1'),
+  },
+  {
+    id: 'mcp-prompt-fills-blanks-of-arguments',
+    requirement: 'D-11',
+    claim: 'A name in braces within an argument is taken for one of the sentence.',
+    file: 'packages/vertical-host/src/mcp/prompts.ts',
+    find: "(_all, name: string) => given[name] ?? '')",
+    replace:
+      "(_all, name: string) => given[name] ?? '').replaceAll(BLANK, (_all, name: string) => given[name] ?? '')",
+    killer: inNode(prompts, 'is their words, then the tool with typed arguments'),
+  },
+  {
+    id: 'mcp-prompts-announced-without-any',
+    requirement: 'D-11',
+    claim: 'Prompts are announced where no operation has a sentence.',
+    file: 'packages/vertical-host/src/mcp/prompts.ts',
+    find: 'if (prompts.length === 0) return null;',
+    replace: 'if (prompts.length < 0) return null;',
+    killer: inNode(prompts, 'is not announced and not there'),
   },
   {
     id: 'mcp-long-work-unfollowed',

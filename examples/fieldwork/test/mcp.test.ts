@@ -19,6 +19,8 @@ const answer = z.object({
     isError: z.boolean().optional(),
     structuredContent: z.unknown().optional(),
     tools: z.array(z.looseObject({ name: z.string() })).optional(),
+    prompts: z.array(z.looseObject({ name: z.string() })).optional(),
+    messages: z.array(z.object({ content: z.looseObject({ text: z.string() }) })).optional(),
     _meta: z.record(z.string(), z.unknown()),
   }),
 });
@@ -131,6 +133,22 @@ describe('D-11 the tools of fieldwork', () => {
       await call(jo, 'order_complete', { order, minutes: 30 }),
     ];
     expect(done.map(({ isError }) => isError)).toEqual(done.map(() => undefined));
+  });
+
+  test('a technician picks the sentence of a tool from the assignment on', async () => {
+    const ada = await fixture.signedIn(fixture.pipes, 'ada');
+    await ada.get('/api/me');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
+    const promptsOf = async () => (await ask(jo, 'prompts/list')).prompts?.map(({ name }) => name);
+    expect(await promptsOf()).toEqual([]);
+    const customer = await idOf(call(ada, 'customer_create', { name: 'Mill & Co' }));
+    const order = await idOf(call(ada, 'order_create', { customer, title: 'Fix the tap' }));
+    const appointment = { from: '2026-03-04T10:00:00.000Z', to: '2026-03-04T12:00:00.000Z' };
+    await call(ada, 'order_schedule', { order, ...appointment });
+    await call(ada, 'order_assign', { order, assignee: principal });
+    expect(await promptsOf()).toEqual(['order_complete']);
+    const { messages } = await ask(jo, 'prompts/get', { name: 'order_complete', arguments: { order } });
+    expect(messages?.[0]?.content.text).toContain(`Report ${order} as done`);
   });
 
   test('an order is a resource to the members who may see it, with its history; to others it is not there', async () => {

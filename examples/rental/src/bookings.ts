@@ -121,6 +121,7 @@ export const bookingOperations = defineOperations({
     permission: 'booking.write',
     entity: (input) => bookingEntity(input.booking),
     http: { method: 'POST', path: '/api/bookings/:booking/hand-out' },
+    mcp: { prompt: 'Hand out {booking}: tell me the thing, its renter and the deposit, and ask me first.' },
     run: (ctx, { booking: id }) => {
       const { depositCents } = requireState(ctx, id, 'booked');
       ctx.sql.run(`UPDATE bookings SET state = 'out' WHERE id = ?`, id);

@@ -107,3 +107,14 @@ test('a model reads the things for rent and their histories as resources, as its
   // Bookings are not declared as resources.
   await expect(model.read(`freehold://booking/${id}`)).rejects.toThrow(/not found/);
 });
+
+test('a person of the counter picks a prompt, and those of the workshop have none', async () => {
+  const { shop, counter, book } = await openShop();
+  await using _ = shop;
+  const { id } = await book('2026-03-10', '2026-03-12');
+  expect(await counter.mcp().prompts()).toMatchObject([{ name: 'booking_hand-out', arguments: ['booking'] }]);
+  expect(await counter.mcp().prompt('booking_hand-out', { booking: id })).toContain(
+    `Hand out ${id}: tell me the thing`,
+  );
+  expect(await shop.as('eve', { role: 'workshop' }).mcp().prompts()).toEqual([]);
+});

@@ -316,6 +316,13 @@ const ROWS: readonly Row[] = [
     /cannot be a tool/,
   ],
   [
+    'a prompt with a field that is none',
+    (d) => set(confirm(d), 'mcp', { prompt: 'Confirm {bookin}.' }),
+    `${op}.mcp.prompt`,
+    'operation_prompt',
+    /names \{bookin\}, and the input has no field bookin; did you mean booking\?/,
+  ],
+  [
     'the name of a supplied operation',
     (d) => set(d.operations, 'model/admit', { ...d.operations['booking/remind'] }),
     "app.operations['model/admit']",

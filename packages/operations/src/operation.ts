@@ -24,6 +24,20 @@ export interface HttpBinding {
   readonly path: string;
 }
 
+/** The words for programs beside the summary and the schemas of an operation. */
+export interface ToolWords {
+  /** Default: the summary. */
+  readonly title?: string;
+  /** Whether it deletes, ends or replaces something. Default: true exactly for `http.method` DELETE. */
+  readonly destructive?: boolean;
+  /**
+   * A sentence by which a person has their program use the tool: `Confirm {booking}: check the dates, then ask me first.`
+   * Names in braces are required input fields that can be written as text, and become the arguments of an MCP prompt.
+   * Default: there is no prompt.
+   */
+  readonly prompt?: string;
+}
+
 /**
  * One operation of a vertical, without its context: `Ctx` is what the kernel hands to `run`.
  * `run` is synchronous; a promise is refused.
@@ -50,7 +64,7 @@ export interface OperationDeclaration<
   /** True when `run` changes nothing: no invocation is recorded. Default: true exactly for `http.method` GET. */
   readonly readOnly?: boolean;
   /** False keeps the operation out of the MCP tool list. */
-  readonly mcp?: false | { readonly title?: string; readonly destructive?: boolean };
+  readonly mcp?: false | ToolWords;
   /**
    * The persons whose sealed data the operation writes or reads, by their ids. The kernel asks directly before `run`, so
    * that their keys are there. A person whom the operation makes itself (`ctx.newId`) is not among them. To seal or open

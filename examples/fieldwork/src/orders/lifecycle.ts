@@ -148,6 +148,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.complete,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/complete'],
+    mcp: { prompt: 'Report {order} as done: ask me how long it took, and show me what you will send first.' },
     subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, minutes, materialsCents, note }) => {
       const { customerId } = step(ctx, order, 'complete', { minutes, materialsCents });

@@ -1,5 +1,6 @@
 /** The shape of a declaration: its fields and their types, for builders whose editor does not check them. */
 import type { Executor, Operation, Schedule, Subscription } from '@freehold/kernel';
+import type { ToolWords } from '@freehold/operations';
 import type { Migration } from '@freehold/store';
 import { z } from 'zod';
 import type {
@@ -53,7 +54,11 @@ const operation = z.strictObject({
   mcp: z
     .union([
       z.literal(false),
-      z.strictObject({ title: z.string().optional(), destructive: z.boolean().optional() }),
+      z.strictObject({
+        title: z.string().optional(),
+        destructive: z.boolean().optional(),
+        prompt: text.optional(),
+      } satisfies ShapeOf<ToolWords>),
     ])
     .optional(),
   subjects: handler.optional(),

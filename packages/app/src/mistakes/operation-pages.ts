@@ -165,6 +165,32 @@ export const operationPages = {
       },
     `),
   },
+  operation_prompt: {
+    title: 'A prompt that no program could offer',
+    why: 'A prompt is a sentence for the people whose programs use the tool. Their program asks them for each name in braces, as text, and hands it to the tool.',
+    fix: 'Name required fields of the input that are written as text, and give the operation an `http`, so that it is a tool.',
+    wrong: example(`
+      operations: {
+        'booking/confirm': operation({
+          // …
+          input: z.strictObject({ booking: z.string() }),
+          http: { method: 'POST', path: '/api/bookings/:booking/confirm' },
+          mcp: { prompt: 'Confirm {bookin}: check the dates, then ask me before you do it.' },
+        }),
+      },
+    `),
+    says: "app.operations['booking/confirm'].mcp.prompt: names {bookin}, and the input has no field bookin; did you mean booking?",
+    right: example(`
+      operations: {
+        'booking/confirm': operation({
+          // …
+          input: z.strictObject({ booking: z.string() }),
+          http: { method: 'POST', path: '/api/bookings/:booking/confirm' },
+          mcp: { prompt: 'Confirm {booking}: check the dates, then ask me before you do it.' },
+        }),
+      },
+    `),
+  },
   get_writes: {
     title: 'A GET that writes',
     why: 'Browsers, caches and previews of links send a GET without being asked, and a page of another site can make a browser send one with its cookie.',

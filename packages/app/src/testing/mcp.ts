@@ -23,11 +23,23 @@ export interface TestResource {
   readonly title?: string | undefined;
 }
 
+export interface TestPrompt {
+  /** That of its tool: `order_create`. */
+  readonly name: string;
+  readonly title?: string | undefined;
+  /** The names in the braces of its sentence. */
+  readonly arguments: readonly string[];
+}
+
 export interface Mcp {
   /** The tools that this caller may use now. */
   tools(): Promise<readonly TestTool[]>;
   /** @throws Error when the endpoint itself refuses, as for an unknown tool or a caller who is not signed in. */
   call(tool: string, input?: object): Promise<ToolAnswer>;
+  /** The prompts of the tools that this caller may use now. @throws Error where no operation has one. */
+  prompts(): Promise<readonly TestPrompt[]>;
+  /** The words of a prompt that a person picked. @throws Error for one that is not listed, and for other arguments. */
+  prompt(name: string, given?: Readonly<Record<string, string>>): Promise<string>;
   /** The records that this caller is listed as resources: the first page. */
   resources(): Promise<readonly TestResource[]>;
   /** A record, or its history. @throws Error for one that is not there or may not be read. */
@@ -42,6 +54,18 @@ const tool = z.looseObject({
 });
 const resourceList = z.looseObject({
   resources: z.array(z.looseObject({ uri: z.string(), title: z.string().optional() })),
+});
+const promptList = z.looseObject({
+  prompts: z.array(
+    z.looseObject({
+      name: z.string(),
+      title: z.string().optional(),
+      arguments: z.array(z.looseObject({ name: z.string() })).default([]),
+    }),
+  ),
+});
+const promptWords = z.looseObject({
+  messages: z.tuple([z.looseObject({ content: z.looseObject({ text: z.string() }) })]),
 });
 const resourceContents = z.looseObject({ contents: z.tuple([z.looseObject({ text: z.string() })]) });
 const toolList = z.looseObject({ tools: z.array(tool) });
@@ -97,6 +121,14 @@ export function makeMcp(http: Http): Mcp {
       if (problem.success) return { output: undefined, refused: problem.data };
       throw new Error(`${name} failed: ${answer.content.map((part) => part.text ?? '').join(' ')}`);
     },
+    prompts: async () =>
+      promptList.parse(await ask('prompts/list', {})).prompts.map(({ name, title, arguments: taken }) => ({
+        name,
+        title,
+        arguments: taken.map((each) => each.name),
+      })),
+    prompt: async (name, given = {}) =>
+      promptWords.parse(await ask('prompts/get', { name, arguments: given })).messages[0].content.text,
     resources: async () => resourceList.parse(await ask('resources/list', {})).resources,
     read: async (uri) => {
       const { contents } = resourceContents.parse(await ask('resources/read', { uri }));

@@ -16,6 +16,7 @@ import { contentBlocks } from './content-blocks.ts';
 import { type McpMessage, readMcpMessage } from './message.ts';
 import { MCP_META } from './meta.ts';
 import { pageAfter } from './pages.ts';
+import { type PromptPolicy, servePrompts } from './prompts.ts';
 import { malformed } from './refusals.ts';
 import { type ResourcePolicy, serveResources } from './resources.ts';
 import type { McpTool } from './tools.ts';
@@ -58,6 +59,8 @@ export interface McpPolicy<T extends McpTool> {
   call(call: ToolCall<T>): Promise<ToolAnswer>;
   /** Default: none, and none are announced. */
   readonly resources?: ResourcePolicy;
+  /** Default: none, and none are announced. */
+  readonly prompts?: PromptPolicy;
   /** The problem document of a thrown value. Records one that is no `PlatformError`. */
   problemOf(thrown: unknown): Promise<Problem> | Problem;
   /** Headers of every answer. */
@@ -85,7 +88,10 @@ export async function answerMcp<T extends McpTool>(
   return dressed(response, policy);
 }
 
-function dressed(response: Response, policy: Pick<McpPolicy<McpTool>, 'headers'>): Response {
+function dressed(
+  response: Response,
+  policy: { readonly headers: Readonly<Record<string, string>> },
+): Response {
   // A copy would make a stream of a body that is text.
   for (const [name, value] of Object.entries(policy.headers)) response.headers.set(name, value);
   return response;
@@ -93,13 +99,18 @@ function dressed(response: Response, policy: Pick<McpPolicy<McpTool>, 'headers'>
 
 /** The server of one request: the revision of 2026-07-28 knows no sessions, and the older ones get none. */
 function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
-  const { resources } = policy;
+  const { resources, prompts } = policy;
   // A list changes when a version is deployed or a role is given, and no client is told: so it is not announced.
   const quiet = { listChanged: false };
   const mcp = new McpServer(policy.serverInfo, {
-    capabilities: { tools: quiet, ...(resources ? { resources: quiet } : {}) },
+    capabilities: {
+      tools: quiet,
+      ...(resources ? { resources: quiet } : {}),
+      ...(prompts ? { prompts: quiet } : {}),
+    },
   });
   if (resources) serveResources(mcp, resources);
+  if (prompts) servePrompts(mcp, prompts);
   mcp.server.setRequestHandler('tools/list', async ({ params }) => {
     const names = policy.tools.map(({ name }) => name);
     const { items, ...more } = pageAfter({ list: 'tools', names }, await policy.listed(), params?.cursor);
@@ -132,7 +143,10 @@ function listed({ name, title, description, inputSchema, outputSchema, annotatio
 }
 
 /** A refusal, and a failure of ours, is a result that says so: the model that called can read it and do better. */
-async function resultOf<T extends McpTool>(policy: McpPolicy<T>, call: ToolCall<T>): Promise<CallToolResult> {
+async function resultOf<T extends McpTool>(
+  policy: Pick<McpPolicy<T>, 'call' | 'problemOf'>,
+  call: ToolCall<T>,
+): Promise<CallToolResult> {
   try {
     return answerResult(call.tool, await policy.call(call));
   } catch (thrown) {

@@ -3,6 +3,7 @@ export * from './content-blocks.ts';
 export * from './endpoint.ts';
 export * from './meta.ts';
 export { cursorFault, MCP_PAGE_MAX, readCursor } from './pages.ts';
+export type * from './prompts.ts';
 export * from './refusals.ts';
 export type * from './resources.ts';
 export * from './tools.ts';

@@ -9,6 +9,7 @@ import {
   pathParams,
 } from '@freehold/operations';
 import { type DeclarationFault, faultsIn, type ReportFault } from '@freehold/operations/faults';
+import { checkPrompt } from './prompt-sentence.ts';
 
 export interface OperationRoute {
   readonly name: string;
@@ -31,6 +32,7 @@ export const ROUTE_FAULT_CODES = [
   'reserved_path',
   'get_writes',
   'operation_tool',
+  'operation_prompt',
   'created_by_reading',
 ] as const;
 export type RouteFaultCode = (typeof ROUTE_FAULT_CODES)[number];
@@ -81,6 +83,7 @@ export function operationRoute(
     report({ path: ['created'], code: 'created_by_reading', message: 'makes a record but is read-only' });
   if (inPath === null || input === null) return null;
   checkFields(method, inPath, input, report);
+  checkPrompt(operation, input, report);
   return { name, operation, method, path, inPath, input };
 }
 

@@ -21,6 +21,7 @@ import type { Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
 import { type ProblemOptions, problemResponse } from '../lib/problem-response.ts';
 import { privateHeaders, readBody } from '../lib/request.ts';
+import { operationPrompts, type ShownOf } from './prompts.ts';
 import { type McpRecord, recordResources, resourcePolicy } from './records.ts';
 import { type McpTool, mcpToolsOf } from './tools.ts';
 
@@ -79,6 +80,7 @@ export function makeMcpEndpoint<E extends Env>(
 ): (c: Context<E>) => Promise<Response> {
   const { operations, serverInfo, bodyLimitBytes, hostnames = [], records = [] } = deps;
   const tools = mcpToolsOf(operations);
+  const prompts = operationPrompts(operations, tools);
   const resources = records.length === 0 ? null : recordResources(operations, records);
   const problems: ProblemOptions = {
     ...(deps.onIncident === undefined ? {} : { onIncident: deps.onIncident }),
@@ -95,14 +97,16 @@ export function makeMcpEndpoint<E extends Env>(
         record(thrown);
         throw failed('The list cannot be made right now.', thrown);
       });
+    const shownOf: ShownOf = async (all) => {
+      const names = await listable();
+      return all.filter(({ operation }) => names.has(operation));
+    };
     try {
       return await answerMcp(c.req.raw, () => readBody(c, bodyLimitBytes), {
         serverInfo,
         tools,
-        listed: async () => {
-          const names = await listable();
-          return tools.filter(({ operation }) => names.has(operation));
-        },
+        listed: () => shownOf(tools),
+        ...(prompts ? { prompts: prompts(shownOf) } : {}),
         ...(resources ? { resources: resourcePolicy(resources, { stub, listable, record }) } : {}),
         call: (call) => invokeTool(stub, operations, call),
         problemOf: (thrown) => problemOf(c, thrown, problems),

@@ -24,6 +24,7 @@ const operations: OperationTable = {
     output: order,
     entity: ({ id }) => ({ type: 'order', id }),
     http: { method: 'PATCH', path: '/api/orders/:id' },
+    mcp: { prompt: 'Write a note at {id}, and show it to me first.' },
   }),
   'order/list': declare({
     input: z.strictObject({ limit: z.int().min(1).max(50).default(10) }),
@@ -123,12 +124,13 @@ describe.each([
   ['auto', '2026-07-28'],
   ['legacy', '2025-11-25'],
 ] as const)('D-11 a client that negotiates %s', (mode, revision) => {
-  test('speaks the revision, and is told of tools, resources and nothing else', async () => {
+  test('speaks the revision, and is told of tools, resources, prompts and nothing else', async () => {
     const client = await connect(mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(revision);
     expect(client.getServerCapabilities()).toEqual({
       tools: { listChanged: false },
       resources: { listChanged: false },
+      prompts: { listChanged: false },
     });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -226,6 +228,26 @@ describe.each([
       code: -32602,
       data: { uri: 'freehold://item/nail' },
     });
+    await client.close();
+  });
+
+  test('lists the sentences of tools, and gets the words of one with its arguments', async () => {
+    const client = await connect(mode);
+    const { prompts } = await client.listPrompts();
+    expect(prompts).toMatchObject([
+      { name: 'order_update', title: 'A sample', arguments: [{ name: 'id', required: true }] },
+    ]);
+    const { messages } = await client.getPrompt({ name: 'order_update', arguments: { id: 'ord_1' } });
+    const text = [
+      'Write a note at ord_1, and show it to me first.',
+      'The tool for this is order_update, with these arguments: {"id":"ord_1"}. It also needs: note.',
+    ].join('\n\n');
+    expect(messages).toEqual([{ role: 'user', content: { type: 'text', text } }]);
+    for (const given of [{}, { id: '' }, { id: 'ord_1', note: 'x' }])
+      await expect(client.getPrompt({ name: 'order_update', arguments: given })).rejects.toMatchObject({
+        code: -32602,
+      });
+    await expect(client.getPrompt({ name: 'order_list' })).rejects.toMatchObject({ code: -32602 });
     await client.close();
   });
 

@@ -28,6 +28,7 @@ afterAll(async () => {
 });
 
 /** Of both revisions, and held by us: a suite that was cut short, or learned to skip, would not show them. */
+const PROMPTS = ['prompts-list', 'prompts-get-simple', 'prompts-get-with-args'];
 const TOOLS = [
   'tools-list',
   'tools-call-simple-text',
@@ -46,6 +47,7 @@ describe.each([
     scenarios: 37,
     passing: [
       ...TOOLS,
+      ...PROMPTS,
       'resources-list',
       'sep-2164-resource-not-found',
       'server-sse-multiple-streams',
@@ -55,7 +57,7 @@ describe.each([
   {
     revision: '2025-11-25',
     scenarios: 30,
-    passing: [...TOOLS, 'resources-list', 'server-initialize', 'ping'],
+    passing: [...TOOLS, ...PROMPTS, 'resources-list', 'server-initialize', 'ping'],
   },
 ])('D-11 the conformance suite for $revision', ({ revision, scenarios, passing }) => {
   const baseline = () => readFile(baselineOf(revision), 'utf8');

@@ -96,6 +96,22 @@ const noteOperations: OperationTable = {
   }),
 };
 
+/** The prompts that the suite picks by name. Each is the sentence of an operation. */
+const promptOperations: OperationTable = {
+  'test/simple/prompt': declare({
+    input: z.strictObject({}),
+    output: z.null(),
+    http: { method: 'POST', path: '/api/test/simple/prompt' },
+    mcp: { prompt: 'This is a simple prompt for testing.' },
+  }),
+  'test/prompt/with/arguments': declare({
+    input: z.strictObject({ arg1: z.string(), arg2: z.string() }),
+    output: z.null(),
+    http: { method: 'POST', path: '/api/test/prompt/with/arguments' },
+    mcp: { prompt: "Prompt with arguments: arg1='{arg1}', arg2='{arg2}'" },
+  }),
+};
+
 const diagnosticOperations: OperationTable = {
   ...Object.fromEntries(
     Object.keys(ANSWERS).map((name) => [
@@ -108,6 +124,7 @@ const diagnosticOperations: OperationTable = {
     ]),
   ),
   ...noteOperations,
+  ...promptOperations,
   json_schema_2020_12_tool: declare({
     input: everyKeyword,
     output: z.null(),
