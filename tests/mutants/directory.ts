@@ -893,6 +893,15 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/access/program-access.test.ts`, 'answers a credential'),
   },
   {
+    id: 'dir-programs-of-others-ended',
+    requirement: null,
+    claim: 'An auditor ends the program of an admin.',
+    file: `${src}/staff/program-operations.ts`,
+    find: 'seesAll(actor) || owner === memberBehind(actor)',
+    replace: 'seesAll(actor) || owner !== memberBehind(actor) || true',
+    killer: inNode(`${src}/staff/programs.test.ts`, 'neither seen nor ended'),
+  },
+  {
     id: 'dir-ended-program-acts-on-its-way',
     requirement: null,
     claim: 'A call goes on after the program that makes it was ended.',

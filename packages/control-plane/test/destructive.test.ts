@@ -48,6 +48,7 @@ const DESTRUCTIVE = [
   'service-tokens.rotate',
   'session-secret.rotate',
   'snapshots.delete',
+  'staff-programs.end',
   'staff-tokens.revoke',
   'staff.put',
   'staff.remove',

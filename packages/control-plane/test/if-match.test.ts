@@ -19,6 +19,7 @@ const TIMEOUT_MS = 120_000;
 /** A change of what is there already, and no condition on it. One that takes a condition now fails a test. */
 const WITHOUT_IF_MATCH: Readonly<Record<string, string>> = {
   'previews.end': 'A preview never changes: there is no other version of it that could be meant.',
+  'staff-programs.end': 'A grant never changes: there is no other version of it that could be meant.',
   'snapshots.delete': 'A snapshot never changes: there is no other version of it that could be meant.',
   'scope-backups.delete': 'A backup never changes: there is no other version of it that could be meant.',
   'directory-backups.delete': 'A backup never changes: there is no other version of it that could be meant.',

@@ -98,6 +98,7 @@ import {
   staffTokensList,
   staffTokensRevoke,
 } from './staff/operations.ts';
+import { staffProgramsEnd, staffProgramsList } from './staff/program-operations.ts';
 import {
   tenantsCreate,
   tenantsGet,
@@ -157,6 +158,7 @@ export {
   type RosterRole,
   rosterRole,
   STAFF_PREFIX,
+  type StaffProgramRecord,
   type StaffRecord,
   type StaffRole,
   type StaffTokenRecord,
@@ -328,6 +330,8 @@ export const adminOperations = {
   'staff.remove': staffRemove,
   'staff-tokens.list': staffTokensList,
   'staff-tokens.revoke': staffTokensRevoke,
+  'staff-programs.list': staffProgramsList,
+  'staff-programs.end': staffProgramsEnd,
   'observability.logs': observabilityLogs,
   'observability.metrics': observabilityMetrics,
   'observability.metrics-series': observabilityMetricsSeries,

@@ -56,8 +56,7 @@ export type { PlatformGrants } from './platform-grants/operations.ts';
 export type { PreviewMaintenance } from './previews/make-previews.ts';
 export type { Entitlements, EntitlementTotals, RoleProjection } from './projections.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
-export type { StaffProgram } from './staff/program-store.ts';
-export { CONTROL_PLANE } from './staff/programs.ts';
+export { CONTROL_PLANE, type StaffProgram } from './staff/program-store.ts';
 export type {
   EndedSessions,
   GrantedToken,

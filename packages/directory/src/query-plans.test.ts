@@ -38,6 +38,7 @@ import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status.ts';
 import { scopesPage } from './scopes/store.ts';
 import { SIGNED } from './session-secret/operations.ts';
 import { PROGRAMS_OF, SESSIONS_OF, TOKENS_OF } from './staff/operations.ts';
+import { staffProgramsPage } from './staff/program-store.ts';
 import { staffPage } from './staff/store.ts';
 import { staffTokensPage } from './staff/token-store.ts';
 import { SERVED } from './tenants/operations.ts';
@@ -141,6 +142,7 @@ const FILTERED: [string, Statement][] = [
   ['push tokens by tenant', pushTokensPage({ ...page, tenant: 'tnt_1', cursor })],
   ['builders of a tenant', staffPage({ ...page, tenant: 'tnt_1', cursor })],
   ['staff tokens of a member', staffTokensPage({ ...page, member: 'stf_1', cursor })],
+  ['programs of a member', staffProgramsPage({ ...page, member: 'stf_1', nowMs: 0, cursor })],
   ['connections by tenant', connectionsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['connections by scope', connectionsPage({ ...page, tenant: 'tnt_1', scope: 'scp_1', cursor })],
   ['connections by state', connectionsPage({ ...page, tenant: 'tnt_1', state: 'active', cursor })],

@@ -1,7 +1,7 @@
 /** Members of the roster for tests: on the roster, signed in, with programs that hold tokens. */
 import { createHash } from 'node:crypto';
 import type { RosterRole, StaffRecord, StaffTokenRecord } from '../src/admin-operations.ts';
-import type { DirectoryHostAdmin } from '../src/index.ts';
+import { CONTROL_PLANE, type DirectoryHostAdmin } from '../src/index.ts';
 import type { Platform } from './platform.ts';
 
 export const ISSUER = 'https://id.example.test';
@@ -91,4 +91,27 @@ export async function staffToken(
   const record = items.at(-1);
   if (!record) throw new Error('the token is not listed');
   return { ...record, secret: outcome.token.secret };
+}
+
+/** A registered program without a secret. */
+export const DESKTOP = { id: 'fh_client_desktop', secretHash: null };
+
+/** A member lets a program in. Returns its tokens, and the id of its grant. */
+export async function letProgramIn({ admin }: Pick<Platform, 'admin'>, member: string) {
+  const { programs } = admin.staff;
+  const requestId = 'req-let-in';
+  const admitted = await programs.admit({
+    member,
+    client: { ...DESKTOP, kind: 'registered', metadata: '{}' },
+    ...{ name: 'Desktop', host: '127.0.0.1', allowed: { access: 'all' } },
+    code: { redirectUri: REDIRECT, challenge: CHALLENGE },
+    requestId,
+  });
+  const answer = await programs.redeemCode({
+    ...{ scopeId: CONTROL_PLANE, client: DESKTOP, code: admitted?.code ?? '', redirectUri: null },
+    ...{ verifier: VERIFIER, requestId },
+  });
+  if (answer.outcome !== 'issued') throw new Error('the code was refused');
+  const [listed] = await programs.list({ member });
+  return { access: answer.accessToken, refresh: answer.refreshToken, id: listed?.id ?? '' };
 }

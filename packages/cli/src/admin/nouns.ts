@@ -53,6 +53,7 @@ export const ADMIN_NOUNS: Readonly<Record<string, string>> = {
   meters: 'Usage that is counted for billing',
   staff: 'People who run the platform, and their roles',
   'staff-tokens': 'Tokens that act for members of the staff',
+  'staff-programs': 'Programs that members of the staff let in',
   observability: 'Log lines and numbers of scripts and scopes',
   'service-refs': 'Services that verticals declare',
   'push-tokens': 'Tokens with which a tenant deploys its own verticals',

@@ -16,6 +16,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   token: `tok_${ULID}`,
   operation: `opn_${ULID}`,
   member: `stf_${ULID}`,
+  program: `grt_${ULID}`,
   id: `ver_${ULID}`,
   identity: `tid_${ULID}`,
   subject: 'sub-1001',

@@ -29,6 +29,7 @@ const WITHOUT_PLAN: Partial<Readonly<Record<AdminOperationName, string>>> = {
   'staff.put': undoneBy('staff.put'),
   'vertical-versions.reject': 'one version that nothing runs on, admitted again by vertical-versions.admit',
   'staff-tokens.revoke': 'one token: its program asks for another',
+  'staff-programs.end': 'one program, which asks its member again',
   'push-tokens.rotate': madeAnew('push-tokens.create'),
   'push-tokens.revoke': madeAnew('push-tokens.create'),
   'service-tokens.rotate': madeAnew('service-tokens.create'),

@@ -81,6 +81,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   backup: 'The backup’s id',
   snapshot: 'The snapshot’s id',
   preview: 'The preview’s id',
+  program: 'The program’s id',
   connection: 'The connection’s id',
   identity: 'The id of the tenant’s identity',
   key: 'The key',

@@ -19,7 +19,7 @@ import {
   openApp,
   quietEgress,
 } from '../../../directory/test/registry.ts';
-import { ISSUER, staffMember, staffToken } from '../../../directory/test/staff.ts';
+import { ISSUER, letProgramIn, staffMember, staffToken } from '../../../directory/test/staff.ts';
 import { EVENT, INVOCATION } from '../../../directory/test/vertical-double.ts';
 import { controlPlaneApp } from '../../src/app.ts';
 import { strictInput } from '../../src/declared/operations.ts';
@@ -308,6 +308,7 @@ async function buildTenant(
     'push-tokens token': spare?.token.id ?? '',
     'service-tokens token': service?.token.id ?? '',
     'staff-tokens token': (await staffToken(platform, member.id)).id,
+    program: (await letProgramIn(platform, member.id)).id,
     'entitlements key': 'seats',
     'roles key': 'support',
     channel: 'prod',

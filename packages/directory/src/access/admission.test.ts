@@ -7,7 +7,7 @@ import { makeKeyProvider } from '../../test/key-provider.ts';
 import { type MemoryBackups, makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import { chattyTelemetry, makeRuntimeDouble, manifestOf, openApp, quietEgress } from '../../test/registry.ts';
-import { staffMember, staffToken } from '../../test/staff.ts';
+import { letProgramIn, staffMember, staffToken } from '../../test/staff.ts';
 import { EVENT, INVOCATION } from '../../test/vertical-double.ts';
 import {
   type AdminOperationName,
@@ -38,6 +38,7 @@ interface Fixture {
   readonly identity: string;
   readonly member: string;
   readonly staffToken: string;
+  readonly program: string;
   /** Of the scope or, for what is about the directory, of that. Empty where the operation needs none. */
   readonly backup: string;
   /** Long work that is not finished, for what is about such. */
@@ -109,6 +110,7 @@ async function openFixture(
     });
     const member = await staffMember(platform, { login: slug, role: 'operator' });
     const { id: ofStaff } = await staffToken(platform, member.id);
+    const { id: program } = await letProgramIn(platform, member.id);
     const app = await openApp(platform, tenant.id, `${slug}-app`);
     await platform.call('secrets.set', {
       params: { slug: app.slug, name: 'PAYMENT_KEY' },
@@ -126,6 +128,7 @@ async function openFixture(
       operation,
       member: member.id,
       staffToken: ofStaff,
+      program,
       tenant,
       scope,
       hostname,
@@ -365,6 +368,8 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
   'staff.remove': ({ member }) => ({ params: { member } }),
   'staff-tokens.list': () => ({}),
   'staff-tokens.revoke': ({ staffToken: token }) => ({ params: { token } }),
+  'staff-programs.list': () => ({}),
+  'staff-programs.end': ({ program }) => ({ params: { program } }),
   'observability.logs': () => ({}),
   'observability.metrics': () => ({}),
   'observability.metrics-series': () => ({}),
@@ -595,6 +600,8 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'staff.remove': 'none',
   'staff-tokens.list': 'none',
   'staff-tokens.revoke': 'none',
+  'staff-programs.list': 'none',
+  'staff-programs.end': 'none',
   'observability.logs': 'none',
   'observability.metrics': 'none',
   'observability.metrics-series': 'none',

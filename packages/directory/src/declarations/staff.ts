@@ -64,4 +64,23 @@ export const staffTokenRecord = z
 
 export type StaffTokenRecord = z.infer<typeof staffTokenRecord>;
 
+export const staffProgramRecord = z
+  .object({
+    id: z.string(),
+    member: z.string().describe('The member that it acts for'),
+    name: z.string().describe('As the program calls itself'),
+    host: z.string().nullable().describe('The host name, or private-use scheme, that it comes from'),
+    access: z
+      .enum(['all', 'read', 'some'])
+      .describe('What it may do of what its member may: some is reading, and what its permissions name'),
+    permissions: z.array(z.string()).describe('With the access some: operate, administer or deploy'),
+    createdAt: timestamp,
+    expiresAt: timestamp,
+    lastUsedAt: timestamp.nullable().describe('Accurate to a minute'),
+    lastUsedFrom: z.string().nullable().describe('The network address of that use'),
+  })
+  .meta({ id: 'StaffProgram' });
+
+export type StaffProgramRecord = z.infer<typeof staffProgramRecord>;
+
 export const member = z.strictObject({ member: memberId });

@@ -98,6 +98,7 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
 /** Operations that seem to revoke something, and the reason why a restore of the directory does not undo them. */
 export const UNAFFECTED_BY_RESTORE: Readonly<Record<string, string>> = {
   'staff-tokens.revoke': 'a restore leaves the tokens of staff as they are',
+  'staff-programs.end': 'a restore leaves the programs of staff as they are',
   'subjects.shred': 'receipts of erasures stay, and the destroyed keys are in no directory',
   'owner-recovery.end': 'the link lies with the application, and no directory holds it',
   'session-secret.rotate': 'the secret lies with the application, and no directory holds it',

@@ -24,7 +24,7 @@ const ADMINS_ONLY = [
   'session-secret.rotate',
 ];
 /** Changes that an auditor makes all the same: to what is their own. */
-const OWN_AFFAIRS = ['staff-tokens.revoke'];
+const OWN_AFFAIRS = ['staff-tokens.revoke', 'staff-programs.end'];
 
 const ROLES: readonly StaffRole[] = ['admin', 'operator', 'auditor'];
 

@@ -384,8 +384,8 @@ function requireAnotherAdmin({ db }: Pick<ChangeContext, 'db'>, member: StaffRow
   );
 }
 
-/** The member whose tokens a list shows. Only an admin sees the tokens of others. */
-function membersSeen(actor: Actor, asked: string | undefined): string | undefined {
+/** The member whose tokens or programs a list shows. Only an admin sees those of others. */
+export function membersSeen(actor: Actor, asked: string | undefined): string | undefined {
   if (seesAll(actor)) return asked;
   const own = memberBehind(actor) ?? NO_PRINCIPAL;
   return asked === undefined || asked === own ? own : NO_PRINCIPAL;
@@ -393,7 +393,7 @@ function membersSeen(actor: Actor, asked: string | undefined): string | undefine
 
 const NO_PRINCIPAL = '';
 
-function seesAll(actor: Actor): boolean {
+export function seesAll(actor: Actor): boolean {
   if (actor.kind === 'service') return actor.role === undefined || actor.role === 'admin';
   return actor.kind === 'staff' && actor.role === 'admin';
 }

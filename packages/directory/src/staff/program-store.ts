@@ -2,6 +2,10 @@
 import { accessOf, deleteGrant, loadGrantsOfPerson } from '@freehold/auth/grants';
 import type { ProgramAccess } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { definePages, type PageRequest, rowsOf } from '../lib/pages.ts';
+
+/** The column `scope_id` of the shared tables: a control plane has one scope. */
+export const CONTROL_PLANE = 'control-plane';
 
 /** A program that can be used now. */
 export interface StaffProgram {
@@ -25,40 +29,57 @@ export interface StaffProgram {
 
 const LISTED_MAX = 500;
 
-/** By the index of a member's grants, or all of them; a grant without a token left opens nothing. */
-export const STAFF_PROGRAMS = `SELECT g.id, g.person_id AS member, s.name AS memberName, g.name, g.host, g.access,
-    g.permissions, g.created_at AS createdAtMs, g.expires_at AS expiresAtMs, g.used_at AS lastUsedAtMs,
-    g.used_from AS lastUsedFrom
-  FROM program_grants g JOIN staff s ON s.id = g.person_id
-  WHERE (?1 IS NULL OR g.person_id = ?1) AND g.expires_at > ?2
-    AND EXISTS (SELECT 1 FROM program_tokens t WHERE t.grant_id = g.id AND t.kind <> 'code' AND t.expires_at > ?2)
-  ORDER BY g.id DESC LIMIT ${LISTED_MAX}`;
+type ProgramRow = Omit<StaffProgram, 'allowed' | 'kind'> & {
+  readonly access: ProgramAccess['access'];
+  readonly permissions: string;
+};
 
-export const TOKENS_OF_STAFF = `SELECT t.id, t.member, s.name AS memberName, t.client AS name,
+export interface ProgramFilter extends PageRequest {
+  readonly member?: string | undefined;
+  readonly nowMs: number;
+}
+
+/** Newest first. A grant without a token left opens nothing, and is left out. */
+export const { statement: staffProgramsPage, list: listStaffPrograms } = definePages({
+  from: rowsOf<ProgramRow>(
+    `SELECT g.id, g.person_id AS member, s.name AS memberName, g.name, g.host, g.access, g.permissions,
+       g.created_at AS createdAtMs, g.expires_at AS expiresAtMs, g.used_at AS lastUsedAtMs, g.used_from AS lastUsedFrom
+     FROM program_grants g JOIN staff s ON s.id = g.person_id`,
+  ),
+  // The index of a member's grants has the scope before the id.
+  where: ({ member }: ProgramFilter) =>
+    member === undefined ? {} : { 'g.person_id': member, 'g.scope_id': CONTROL_PLANE },
+  and: ({ nowMs }) => [
+    {
+      sql: `g.expires_at > ? AND EXISTS (SELECT 1 FROM program_tokens t
+              WHERE t.grant_id = g.id AND t.kind <> 'code' AND t.expires_at > ?)`,
+      params: [nowMs, nowMs],
+    },
+  ],
+  key: 'g.id',
+  order: 'DESC',
+  item: ({ access, permissions, ...shown }): StaffProgram => ({
+    ...shown,
+    kind: 'program',
+    allowed: accessOf({ access, permissions: JSON.parse(permissions) }),
+  }),
+});
+
+const TOKENS_OF_STAFF = `SELECT t.id, t.member, s.name AS memberName, t.client AS name,
     t.created_at AS createdAtMs, t.expires_at AS expiresAtMs, t.last_used_at AS lastUsedAtMs
   FROM staff_tokens t JOIN staff s ON s.id = t.member
   WHERE (?1 IS NULL OR t.member = ?1) AND t.expires_at > ?2
   ORDER BY t.id DESC LIMIT ${LISTED_MAX}`;
 
-/** The programs and staff tokens of a member, or with null of everybody, each newest first. */
+/** The programs and staff tokens of a member, or without one of everybody, each newest first. */
 export function listPrograms(
   db: SqlDatabase,
-  { member, nowMs }: { readonly member: string | null; readonly nowMs: number },
+  { member, nowMs }: Pick<ProgramFilter, 'member' | 'nowMs'>,
 ): readonly StaffProgram[] {
-  type Row = Omit<StaffProgram, 'allowed' | 'kind'> & {
-    readonly access: ProgramAccess['access'];
-    readonly permissions: string;
-  };
   type TokenRow = Omit<StaffProgram, 'allowed' | 'kind' | 'host' | 'lastUsedFrom'>;
   return [
-    ...db.all<Row>(STAFF_PROGRAMS, member, nowMs).map(
-      ({ access, permissions, ...shown }): StaffProgram => ({
-        ...shown,
-        kind: 'program',
-        allowed: accessOf({ access, permissions: JSON.parse(permissions) }),
-      }),
-    ),
-    ...db.all<TokenRow>(TOKENS_OF_STAFF, member, nowMs).map(
+    ...listStaffPrograms(db, { member, nowMs, limit: LISTED_MAX }).items,
+    ...db.all<TokenRow>(TOKENS_OF_STAFF, member ?? null, nowMs).map(
       (shown): StaffProgram => ({
         ...shown,
         ...{ kind: 'token', host: null, allowed: { access: 'all' }, lastUsedFrom: null },

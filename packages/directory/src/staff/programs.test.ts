@@ -1,32 +1,13 @@
 /** Programs of members of the roster, in the directory: what ends a grant, and that nothing brings it back. */
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
-import { openPlatform, type Platform } from '../../test/platform.ts';
-import { CHALLENGE, REDIRECT, staffMember, staffToken, VERIFIER } from '../../test/staff.ts';
-import type { BackupRecord } from '../admin-operations.ts';
-import { CONTROL_PLANE } from './programs.ts';
+import { openPlatform, refusal, STAFF } from '../../test/platform.ts';
+import { DESKTOP, letProgramIn, staffMember, staffToken } from '../../test/staff.ts';
+import type { Actor } from '../access/actors.ts';
+import type { BackupRecord, StaffProgramRecord } from '../admin-operations.ts';
+import { CONTROL_PLANE } from './program-store.ts';
 
 const requestId = 'req-programs';
-const client = { id: 'fh_client_desktop', secretHash: null };
-
-/** Lets a program in and returns its access token, its refresh token and its id. */
-async function letIn({ admin }: Platform, member: string) {
-  const { programs } = admin.staff;
-  const admitted = await programs.admit({
-    member,
-    client: { ...client, kind: 'registered', metadata: '{}' },
-    ...{ name: 'Desktop', host: '127.0.0.1', allowed: { access: 'all' } },
-    code: { redirectUri: REDIRECT, challenge: CHALLENGE },
-    requestId,
-  });
-  const answer = await programs.redeemCode({
-    ...{ scopeId: CONTROL_PLANE, client, code: admitted?.code ?? '', redirectUri: null },
-    ...{ verifier: VERIFIER, requestId },
-  });
-  if (answer.outcome !== 'issued') throw new Error('the code was refused');
-  const [listed] = await programs.list({ member });
-  return { access: answer.accessToken, refresh: answer.refreshToken, id: listed?.id ?? '' };
-}
 
 async function open() {
   const platform = await openPlatform({ backups: makeMemoryBackups() });
@@ -38,25 +19,64 @@ async function open() {
 
 test('a restored directory gives no program back, and takes none away that was let in since', async () => {
   const { platform, ada, works, end } = await open();
-  const ended = await letIn(platform, ada.id);
-  const goes = await letIn(platform, ada.id);
+  const ended = await letProgramIn(platform, ada.id);
+  const goes = await letProgramIn(platform, ada.id);
   const backup = (await platform.finish(platform.call('directory-backups.create', { body: {} })))
     .result as BackupRecord;
   expect(await end(ended.id)).toBe(true);
-  const since = await letIn(platform, ada.id);
+  const since = await letProgramIn(platform, ada.id);
   await platform.finish(platform.call('directory.restore', { body: { backup: backup.id } }));
   expect(await Promise.all([ended, goes, since].map(({ access }) => works(access)))).toEqual([
     false,
     true,
     true,
   ]);
-  const again = { scopeId: CONTROL_PLANE, client, refreshToken: ended.refresh, requestId };
+  const again = { scopeId: CONTROL_PLANE, client: DESKTOP, refreshToken: ended.refresh, requestId };
   expect(await platform.admin.staff.programs.refreshTokens(again)).toMatchObject({ outcome: 'refused' });
+});
+
+test('a program of others is neither seen nor ended by anybody but an admin', async () => {
+  const { platform, ada, works } = await open();
+  const bob = await staffMember(platform, { login: 'bob', role: 'auditor' });
+  const [hers, his] = [await letProgramIn(platform, ada.id), await letProgramIn(platform, bob.id)];
+  const as: Actor = { kind: 'staff', id: bob.id, name: 'bob', role: 'auditor' };
+  const seen = async (by: Actor, query = {}) =>
+    (await platform.value<{ items: StaffProgramRecord[] }>('staff-programs.list', { as: by, query })).items;
+  expect(await seen(as)).toMatchObject([
+    { id: his.id, member: bob.id, name: 'Desktop', host: '127.0.0.1', access: 'all', permissions: [] },
+  ]);
+  expect(await seen(as, { member: ada.id })).toEqual([]);
+  expect((await seen(STAFF)).map(({ id }) => id)).toEqual([his.id, hers.id]);
+  expect((await seen(STAFF, { member: ada.id })).map(({ id }) => id)).toEqual([hers.id]);
+  const endIt = (program: string, by: Actor) =>
+    platform.call('staff-programs.end', { params: { program }, as: by });
+  expect(await refusal(endIt(hers.id, as))).toMatchObject({ status: 404, reason: 'unknown_program' });
+  expect((await endIt(his.id, as)).status).toBe(204);
+  expect((await endIt(hers.id, STAFF)).status).toBe(204);
+  expect([await works(hers.access), await works(his.access)]).toEqual([false, false]);
+  expect((await platform.adminLog()).slice(-2)).toMatchObject([
+    {
+      action: 'staff-programs.end',
+      actor: { id: bob.id },
+      target: { other: his.id },
+      before: { program: 'Desktop' },
+    },
+    { action: 'staff-programs.end', actor: { id: STAFF.id }, before: { member: ada.id, access: 'all' } },
+  ]);
+});
+
+test('a program that may only read ends no other one', async () => {
+  const { platform, ada } = await open();
+  const { id: program } = await letProgramIn(platform, ada.id);
+  const reads = { id: 'grt_1', name: 'Reader', access: 'read' } as const;
+  const as: Actor = { kind: 'staff', id: ada.id, name: 'ada', role: 'admin', program: reads };
+  const ending = platform.call('staff-programs.end', { params: { program }, as });
+  expect(await refusal(ending)).toMatchObject({ reason: 'program_not_allowed' });
 });
 
 test('a call that is on its way when its program ends is refused', async () => {
   const { platform, ada, end } = await open();
-  const { access, id } = await letIn(platform, ada.id);
+  const { access, id } = await letProgramIn(platform, ada.id);
   const actor = await platform.admin.authenticate(access);
   if (!actor) throw new Error('the token does not work');
   const create = () => platform.call('tenants.create', { body: { slug: 'acme', name: 'Acme' }, as: actor });
@@ -67,7 +87,7 @@ test('a call that is on its way when its program ends is refused', async () => {
 test('the plan of a removal counts programs of both sorts, and the removal ends them', async () => {
   const { platform, works } = await open();
   const bob = await staffMember(platform, { login: 'bob', role: 'operator' });
-  const { access } = await letIn(platform, bob.id);
+  const { access } = await letProgramIn(platform, bob.id);
   const { secret } = await staffToken(platform, bob.id);
   const plan = await platform.value('staff.remove', { params: { member: bob.id }, query: { dryRun: true } });
   expect(plan).toMatchObject({ programs: 2 });
@@ -77,7 +97,7 @@ test('the plan of a removal counts programs of both sorts, and the removal ends 
 
 test('the last use is noted with its address, at most once a minute', async () => {
   const { platform, ada } = await open();
-  const { access } = await letIn(platform, ada.id);
+  const { access } = await letProgramIn(platform, ada.id);
   const used = async () => {
     const [program] = await platform.admin.staff.programs.list({ member: ada.id });
     return [program?.lastUsedAtMs, program?.lastUsedFrom];
@@ -94,10 +114,10 @@ test('the last use is noted with its address, at most once a minute', async () =
 
 test('of more than fifty programs of one member the oldest is ended', async () => {
   const { platform, ada, works } = await open();
-  const first = await letIn(platform, ada.id);
+  const first = await letProgramIn(platform, ada.id);
   for (let n = 0; n < 50; n++) {
     platform.clock.ms += 1;
-    await letIn(platform, ada.id);
+    await letProgramIn(platform, ada.id);
   }
   expect(await works(first.access)).toBe(false);
   expect(await platform.admin.staff.programs.list({ member: ada.id })).toHaveLength(50);

@@ -16,18 +16,16 @@ import {
   type StoredClient,
   type TokenAnswer,
 } from '@freehold/auth/grants';
-import { ID_PREFIXES, type ProgramAccess } from '@freehold/contracts';
+import { ID_PREFIXES, type ProgramAccess, type TenantId } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { memberActor } from '../access/callers.ts';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
+import type { AuditEntry } from '../lib/handlers.ts';
 import { byMember, revocationEntry, targetOf } from './operations.ts';
-import { dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
+import { CONTROL_PLANE, dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
 import { loadMember, type StaffRow } from './store.ts';
 import { deleteStaffToken, loadStaffToken } from './token-store.ts';
-
-/** The column `scope_id` of the shared tables: a control plane has one scope. */
-export const CONTROL_PLANE = 'control-plane';
 
 /** The consent of a member. */
 export interface AdmittedByStaff {
@@ -88,7 +86,7 @@ export const programMethods = (context: UnitContext) => {
         appendAdminLog(context, byMember(person, { requestId, action: 'staff-programs.create' }), {
           target: targetOf({ id: grant.id, tenant: person.tenant }),
           before: null,
-          after: fieldsOf(grant),
+          after: programFields(grant),
           outcome: 'done',
         });
         return { code };
@@ -106,7 +104,7 @@ export const programMethods = (context: UnitContext) => {
 
     /** The programs and staff tokens of a member; for an admin those of everybody. At most 500 of each. A query. */
     listStaffPrograms: ({ member }: { readonly member: string }): readonly StaffProgram[] =>
-      listPrograms(db, { member: isAdmin(db, member) ? null : member, nowMs: context.now() }),
+      listPrograms(db, { member: isAdmin(db, member) ? undefined : member, nowMs: context.now() }),
 
     /** Ends a program or staff token: a member their own, an admin any. False for one that is not there, or not theirs. */
     endStaffProgram: ({
@@ -173,14 +171,30 @@ function endProgram(
   if (!owner) throw new TypeError('a grant outlived the member who made it');
   const by = ('by' in why && why.by !== undefined && loadMember(context.db, why.by)) || owner;
   appendAdminLog(context, byMember(by, { requestId, action: 'staff-programs.end' }), {
-    target: targetOf({ id: grant.id, tenant: owner.tenant }),
-    before: fieldsOf(grant),
+    ...endingEntry(grant, owner.tenant),
     after: 'cause' in why ? { reason: why.cause } : null,
     outcome: 'done',
   });
 }
 
-function fieldsOf(grant: GrantRow) {
+/**
+ * Ends a program inside an operation, which writes its row of the log.
+ * @param isTheirs whether the caller may end programs of this member.
+ * @returns the entry of the log, or null where there is no such program.
+ */
+export function endIf(db: SqlDatabase, id: string, isTheirs: (member: string) => boolean): AuditEntry | null {
+  const grant = loadGrant(db, id);
+  if (!grant || !isTheirs(grant.personId)) return null;
+  deleteGrant(db, id);
+  return endingEntry(grant, loadMember(db, grant.personId)?.tenant ?? null);
+}
+
+/** @param tenant the tenant of the builder that the program acted for; null for staff. */
+function endingEntry(grant: GrantRow, tenant: TenantId | null): AuditEntry {
+  return { target: targetOf({ id: grant.id, tenant }), before: programFields(grant), after: null };
+}
+
+function programFields(grant: GrantRow) {
   const { personId: member, name: program, host } = grant;
   return { member, program, host, ...accessOf(grant) };
 }

@@ -26,6 +26,7 @@ import {
   startDevice,
 } from './devices.ts';
 import { auditFields, byMember, nextSequence, staffOperations, targetOf } from './operations.ts';
+import { staffProgramOperations } from './program-operations.ts';
 import type { StaffProgram } from './program-store.ts';
 import { type AdmittedByStaff, endProgramsOf, type Logged, programMethods, withHead } from './programs.ts';
 import { deviceMigrations, grantMigrations, staffMigrations } from './schema.ts';
@@ -195,6 +196,7 @@ export const staffFeature = /* @__PURE__ */ defineFeature({
 
 /** Its tables are younger than those of other features, and come after them. */
 export const staffProgramsFeature = /* @__PURE__ */ defineFeature({
+  operations: staffProgramOperations,
   migrations: [grantMigrations],
   methods: programMethods,
   queries: ['staffClient', 'listStaffPrograms'],

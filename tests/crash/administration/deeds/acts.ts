@@ -144,6 +144,10 @@ export const memberDeeds = {
     const { id } = await newStaffToken(bench);
     return { params: { token: id }, effect: [noRow('staff_tokens WHERE id = ?', id)] };
   },
+  'staff-programs.end': async (bench) => {
+    const program = await connectProgram(bench.platform, await newMember(bench));
+    return { params: { program }, effect: [noRow('program_grants WHERE id = ?', program)] };
+  },
 } as const satisfies Readonly<Record<string, Deed>>;
 
 /** Makes a scope with a host name, and a person with an account at the provider. */
