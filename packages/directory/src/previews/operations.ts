@@ -202,14 +202,15 @@ export const endPreview = /* @__PURE__ */ delegated<typeof previewsEnd, PreviewR
   begin: ({ db }, { params, actor }) => {
     requireVertical(db, actor, params.slug);
     const row = requirePreview(db, params);
-    return { intent: auditOf(row, { before: fieldsOf(row), after: null }), prepared: row };
+    // The scope of a copy has several previews: the id tells which of them an intent is about.
+    return { intent: auditOf(row, { before: fieldsOf(row), after: { preview: row.id } }), prepared: row };
   },
   settle: ({ db }, { params }) => {
     const row = requirePreview(db, params);
     deletePreview(db, row.id);
     return { value: null, audit: auditOf(row, { before: fieldsOf(row), after: null }), rerouted: true };
   },
-  supersedes: () => false,
+  supersedes: ({ params }, earlier) => earlier?.preview === params.preview,
 });
 
 /**
