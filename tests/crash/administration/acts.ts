@@ -18,7 +18,7 @@ export const acts = {
   'staff-tokens.create (device)': { action: 'staff-tokens.create', writer: 'staff/codes.ts' },
   'staff-tokens.revoke (secret)': { action: 'staff-tokens.revoke', writer: 'staff/codes.ts' },
   'staff-programs.create': { action: 'staff-programs.create', writer: 'staff/programs.ts' },
-  'staff-programs.end': { action: 'staff-programs.end', writer: 'staff/programs.ts' },
+  'staff-programs.end (page)': { action: 'staff-programs.end', writer: 'staff/programs.ts' },
   'staff-tokens.revoke (page)': { action: 'staff-tokens.revoke', writer: 'staff/programs.ts' },
   'staff.sign-out-everywhere': { action: 'staff.sign-out-everywhere', writer: 'staff/programs.ts' },
   'service-tokens.create (wiring)': { action: 'service-tokens.create', writer: 'tokens/service-tokens.ts' },
@@ -133,7 +133,7 @@ const performers: Readonly<Record<ActName, Performer>> = {
   'staff-programs.create': act<'member'>(({ admin }, { member }, { request }) =>
     admitProgram(admin, member, request),
   ),
-  'staff-programs.end': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
+  'staff-programs.end (page)': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
     admin.staff.programs.end({ member, grant, requestId: request }),
   ),
   'staff-tokens.revoke (page)': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>

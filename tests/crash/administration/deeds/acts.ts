@@ -55,7 +55,7 @@ export const actDeeds = {
     const member = await newMember(bench);
     return { args: { member }, effect: [row('program_grants WHERE person_id = ?', member)] };
   },
-  'staff-programs.end': async (bench) => {
+  'staff-programs.end (page)': async (bench) => {
     const member = await newMember(bench);
     const grant = await connectProgram(bench.platform, member);
     return { args: { member, grant }, effect: [noRow('program_grants WHERE id = ?', grant)] };
