@@ -20,9 +20,11 @@ export {
 export {
   defineOperations,
   type Executor,
+  type LongWork,
   type OperationContext,
   operation,
   type Schedule,
   type Subscription,
+  type WorkHandle,
 } from '@freehold/kernel';
 export type { Migration, SqlDatabase } from '@freehold/store';

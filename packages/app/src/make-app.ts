@@ -17,6 +17,7 @@ import type { App } from './declaration/app.ts';
 import type { AppEnv, AppServices, Instance, Services } from './declaration/env.ts';
 import { mountErasure } from './erasure/erasure-routes.ts';
 import { mountLogs } from './logs/log-routes.ts';
+import { mountLongWorks } from './long-work/work-routes.ts';
 import { callersOf, resourceRecords } from './mcp/callers.ts';
 import { mountInvites } from './members/invites.ts';
 import { allHoldings, mountMe } from './members/me-routes.ts';
@@ -119,6 +120,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountSessions(hono, services);
   mountMembers(hono, services);
   mountLogs(hono, services);
+  mountLongWorks(hono, services);
   mountAttachments(hono, services);
   mountErasure(hono, services);
   mountSettings(hono, services);

@@ -9,6 +9,7 @@ export type {
   Entitlement,
   EventWalkResult,
   Holdings,
+  LongWorkRecord,
   RetentionState,
   RoleAssignment,
   RoleChange,
@@ -33,11 +34,13 @@ export { makeUnitVault, type UnitVaultOptions, type Vault, vaultMissing } from '
 export { makeVaultUnit, type VaultUnit } from './keys/vault-unit.ts';
 export { isAllowedByGrant } from './lib/programs.ts';
 export type { PrunedBefore, PrunedPage } from './lib/pruned.ts';
+export { haltWorks } from './long-work/store.ts';
 export type { CopiedMember, ScopePeople, Standing } from './members/members.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions } from './scope-host.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
 export { markForPendingErasures } from './sealing/erasures.ts';
 export type { Executor, ExecutorTools, Schedule, Subscription } from './vertical/listeners.ts';
+export type { LongWork, WorkHandle, WorkRow, WorkState } from './vertical/long-work.ts';
 export { RETENTION_SETTING, type RetentionPolicy } from './vertical/retention.ts';
 export {
   defineOperations,
@@ -45,6 +48,7 @@ export {
   findVerticalFaults,
   type GrantRequest,
   type NewEvent,
+  type NewWork,
   type Operation,
   type OperationContext,
   operation,

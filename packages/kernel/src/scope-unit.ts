@@ -28,6 +28,8 @@ import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeSubjectKeys, type SubjectKeys } from './keys/subject-keys.ts';
 import { makePruned } from './lib/pruned.ts';
 import { makeRequireEntity } from './lib/values.ts';
+import { makeLongWorkMethods } from './long-work/methods.ts';
+import { haltWorks, makeWorkStore } from './long-work/store.ts';
 import { makeMemberMethods } from './members/members.ts';
 import { makeInvoke } from './operations/invoke.ts';
 import { makePermissionMethods, makeRoleMethods } from './permissions/methods.ts';
@@ -79,6 +81,8 @@ const QUERIES = [
   'effects',
   'invocation',
   'facets',
+  'longWorks',
+  'longWork',
   'deadLetters',
   'tables',
   'table',
@@ -178,6 +182,7 @@ function openScope(
     ...makeAttachmentMethods({ ...parts, keptMs: (options.rewindMs ?? REWIND_MS) + DAY_MS }),
     ...makeErasureMethods({ ...parts, forgetRow: row.forget }),
     ...makeMemberMethods(unit.db),
+    ...makeLongWorkMethods(parts),
     ...keyMethods,
   };
   return closedBy(methods, () => {
@@ -238,6 +243,7 @@ function makeParts(
     subjectKeys,
     pruned,
     lanes,
+    works: makeWorkStore(db),
     requireEntity: makeRequireEntity(vertical.manifest),
     sql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false }),
     readOnlySql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true }),
@@ -272,6 +278,7 @@ function makeParts(
     store: deliveries,
     invoke,
     housekeeping,
+    longWork: shared,
     reader: shared.readOnlySql,
   });
   return { ...shared, invoke, work, deliveries, housekeeping };
@@ -379,13 +386,14 @@ function makeKeyMethods(unit: UnitContext, subjectKeys: SubjectKeys, row: Row, o
   } satisfies Partial<ScopeMethods>;
 }
 
-/** Admits only a copy of a scope. A restore takes one of the same tenant, which `identify` tells. */
+/** Admits only a copy of a scope, with its long work halted. A restore takes one of the same tenant, which `identify` tells. */
 function admitScope(staged: SqlDatabase): void {
   const found = staged.get('SELECT 1 FROM _spine_scope WHERE singleton = 1');
   if (!found)
     throw new PlatformError('validation_failed', 'This is not a copy of a scope.', {
       reason: 'copy_foreign',
     });
+  haltWorks(staged);
 }
 
 /**

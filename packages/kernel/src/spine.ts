@@ -213,5 +213,29 @@ ALTER TABLE _spine_events ADD COLUMN program TEXT;
 ALTER TABLE _spine_denials ADD COLUMN program TEXT;
 `,
     },
+    {
+      version: 16,
+      name: 'long work',
+      sql: `
+CREATE TABLE _spine_works (
+  id TEXT PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, ending TEXT, mark TEXT, data TEXT NOT NULL,
+  step INTEGER NOT NULL, done INTEGER NOT NULL, total INTEGER, attempts INTEGER NOT NULL,
+  error_code TEXT, error_detail TEXT, principal TEXT NOT NULL, program TEXT, proof TEXT,
+  cause TEXT NOT NULL, hops INTEGER NOT NULL,
+  started_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, ended_at INTEGER, next_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX _spine_works_due ON _spine_works (next_at, id) WHERE next_at IS NOT NULL;
+CREATE INDEX _spine_works_principal ON _spine_works (principal, id);
+CREATE INDEX _spine_works_mark ON _spine_works (kind, mark) WHERE mark IS NOT NULL;
+CREATE INDEX _spine_works_unfinished ON _spine_works (id) WHERE ended_at IS NULL;
+CREATE TABLE _spine_work_rows (
+  work TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, value TEXT, note TEXT, PRIMARY KEY (work, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX _spine_work_rows_status ON _spine_work_rows (work, status, number);
+CREATE TABLE _spine_work_keys (
+  work TEXT NOT NULL, key TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (work, key)
+) STRICT, WITHOUT ROWID;
+`,
+    },
   ],
 };

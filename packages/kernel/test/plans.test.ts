@@ -9,6 +9,7 @@ import { FACET_SQL } from '../src/events/facets.ts';
 import { EVENT_SQL, NEWEST_EVENT_SQL } from '../src/events/store.ts';
 import { IDEMPOTENCY_SQL } from '../src/idempotency/idempotency.ts';
 import { PRUNED_SQL } from '../src/lib/pruned.ts';
+import { LONG_WORK_SQL } from '../src/long-work/store.ts';
 import { PARENT_SQL } from '../src/permissions/parents.ts';
 import { PERMISSION_SQL } from '../src/permissions/store.ts';
 import { COUNT_PENDING_SQL, NEWEST_REQUEST_SQL, REQUEST_SQL } from '../src/platform-requests/store.ts';
@@ -35,6 +36,7 @@ function planOf(sql: string): string {
 }
 
 const { summaryByActor, summaryByOperation, list, ...denialSearches } = DENIAL_SQL;
+const { due: dueWork, unfinished: unfinishedWork, ...workSearches } = LONG_WORK_SQL;
 const searches = Object.entries({
   ...prefixed('events', EVENT_SQL),
   ...prefixed('facets', FACET_SQL),
@@ -45,6 +47,7 @@ const searches = Object.entries({
   ...prefixed('parents', PARENT_SQL),
   ...prefixed('idempotency', IDEMPOTENCY_SQL),
   ...prefixed('retention', RETENTION_SQL),
+  ...prefixed('long work', workSearches),
   ...prefixed('pruned', PRUNED_SQL),
   ...prefixed('denials', { ...denialSearches, list }),
 });
@@ -91,6 +94,14 @@ test.each([
 ])('%s is the first row along the key, backwards', (_name, sql) => {
   expect(planOf(sql)).toMatch(/^SCAN \w+$/);
   expect(sql).toMatch(/ ORDER BY id DESC LIMIT 1$/);
+});
+
+test.each([
+  ['the work that is due', dueWork, '_spine_works_due'],
+  ['unfinished works', unfinishedWork, '_spine_works_unfinished'],
+])('%s: read along an index of these alone', (_name, sql, index) => {
+  expect(planOf(sql)).toContain(index);
+  expect(planOf(sql)).not.toContain('TEMP B-TREE');
 });
 
 test('the events of a person are found by an index when the person is erased', () => {

@@ -2,6 +2,7 @@
 import type { EntityRef, PlatformError, PrincipalId, VerticalManifest } from '@freehold/contracts';
 import type {
   Executor,
+  LongWork,
   RetentionPolicy,
   Schedule,
   ScopeStub,
@@ -41,6 +42,8 @@ export interface AppDeclaration {
   readonly executors?: Readonly<Record<string, Executor>>;
   /** Operations at set times, by the schedule's name. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
+  /** Long work, by the name of the operation that starts it; that of records is added. docs/long-work.md. */
+  readonly works?: Readonly<Record<string, LongWork>>;
   /** Default: everything is kept for good. */
   readonly retention?: RetentionPolicy;
   /** The greatest number of deliveries in a chain. Default 16. */

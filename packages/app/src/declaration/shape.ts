@@ -1,5 +1,5 @@
 /** The shape of a declaration: its fields and their types, for builders whose editor does not check them. */
-import type { Executor, Operation, Schedule, Subscription } from '@freehold/kernel';
+import type { Executor, LongWork, Operation, Schedule, Subscription } from '@freehold/kernel';
 import type { ToolWords } from '@freehold/operations';
 import type { Migration } from '@freehold/store';
 import { z } from 'zod';
@@ -90,6 +90,13 @@ const schedule = z.strictObject({
   as: z.string(),
 } satisfies ShapeOf<Schedule>);
 
+const longWork = z.strictObject({
+  summary: text,
+  permission: z.string(),
+  step: handler,
+  abandon: handler.optional(),
+} satisfies ShapeOf<LongWork>);
+
 const migration = z.strictObject({
   version: z.number(),
   name: text,
@@ -143,6 +150,7 @@ export const declarationShape = z.strictObject({
   on: z.record(z.string(), subscription).optional(),
   executors: z.record(z.string(), executor).optional(),
   schedules: z.record(z.string(), schedule).optional(),
+  works: z.record(z.string(), longWork).optional(),
   retention: z.looseObject({}).optional(),
   chainMax: z.number().optional(),
   attachments: z

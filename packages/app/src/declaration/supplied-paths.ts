@@ -1,6 +1,7 @@
 /** The addresses under `/api` that every instance serves beside its operations: no operation can have one of them. */
 import type { AppDeclaration } from './app.ts';
 import type { AddressedRecord } from './records.ts';
+import { worksOf } from './vertical-of.ts';
 
 /** Below it are the requests of visitors of other sites. */
 export const PUBLIC_PATH = '/public';
@@ -31,13 +32,21 @@ const EVERYWHERE = [
 
 /** The supplied paths of a declaration, those around its records included. */
 export function suppliedPaths(
-  { erasure, models }: Pick<AppDeclaration, 'erasure' | 'models'>,
+  { erasure, models, works }: Pick<AppDeclaration, 'erasure' | 'models' | 'works'>,
   records: readonly AddressedRecord[],
 ): readonly string[] {
   const { persons = {} } = erasure ?? {};
   return [
     ...EVERYWHERE,
     ...(models === true ? ['/api/model-usage'] : []),
+    ...(Object.keys(worksOf({ works })).length > 0
+      ? [
+          '/api/long-works',
+          '/api/long-works/:work',
+          '/api/long-works/:work/cancel',
+          '/api/long-works/:work/resume',
+        ]
+      : []),
     ...records.flatMap(({ path, type, attachments }) => [
       `${path}/history`,
       ...(attachments

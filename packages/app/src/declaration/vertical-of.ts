@@ -1,6 +1,6 @@
 /** The part of a declaration that the kernel knows, with what is supplied. */
 import type { VerticalManifest } from '@freehold/contracts';
-import type { Vertical } from '@freehold/kernel';
+import type { LongWork, Vertical } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import type { AppDeclaration } from './app.ts';
 import { completeManifest } from './supplied.ts';
@@ -9,6 +9,7 @@ import { completeManifest } from './supplied.ts';
 export function verticalOf(declaration: AppDeclaration, supplied: OperationTable): Vertical {
   const { migrations, on, executors, schedules, retention, chainMax, attachments, erasure } = declaration;
   const usesModels = declaration.models === true;
+  const works = worksOf(declaration);
   return {
     manifest: isCompletable(declaration.manifest)
       ? completeManifest(declaration.manifest, usesModels)
@@ -19,11 +20,21 @@ export function verticalOf(declaration: AppDeclaration, supplied: OperationTable
     ...(executors && { executors }),
     ...(schedules && { schedules }),
     ...(retention && { retention }),
+    ...(Object.keys(works).length > 0 && { works }),
     ...(chainMax !== undefined && { chainMax }),
     ...(attachments?.requireRemovable && { requireRemovable: attachments.requireRemovable }),
     ...(erasure?.onShred && { onShred: erasure.onShred }),
     ...(erasure?.reseal && { reseal: erasure.reseal }),
   };
+}
+
+/** The declared long work, and that of the records. */
+export function worksOf({
+  works = {},
+}: {
+  readonly works?: AppDeclaration['works'] | undefined;
+}): Readonly<Record<string, LongWork>> {
+  return works;
 }
 
 /** Whether the roles of a manifest are what they should be; otherwise the check names what they are not. */

@@ -24,6 +24,8 @@ import {
   historyResponse,
   identityEventsQuery,
   identityEventsResponse,
+  longWorkEntry,
+  longWorksResponse,
   membersResponse,
   meResponse,
   modelUsageResponse,
@@ -38,11 +40,12 @@ export const SUPPLIED_TAGS: Readonly<Record<string, string>> = {
   settings: 'The settings of this instance.',
   logs: 'Refused attempts, sign-ins and changes of the team.',
   model: 'The accounts of language models.',
+  'long-work': 'What takes longer than a request, and is done step by step.',
   service: 'The API itself: its document, its tools and its failures.',
 };
 
 /** The supplied routes of an application. */
-export function suppliedRoutes({ records, erasure, publicSurface, models }: App): DescribedRoute[] {
+export function suppliedRoutes({ records, erasure, publicSurface, models, vertical }: App): DescribedRoute[] {
   const persons = erasure?.persons ?? {};
   return [
     ...ACCOUNT,
@@ -50,6 +53,7 @@ export function suppliedRoutes({ records, erasure, publicSurface, models }: App)
     ...LOGS,
     SETTINGS,
     ...(models === true ? [MODEL_USAGE] : []),
+    ...(Object.keys(vertical.works ?? {}).length > 0 ? LONG_WORKS : []),
     ...records.flatMap((record) => [
       historyRoute(record),
       ...(record.attachments ? attachmentRoutes(record) : []),
@@ -244,6 +248,46 @@ const LOGS: readonly DescribedRoute[] = [
       'List sign-ins and changes of the team, newest first. A page may be short and yet not be the last. Needs the permission `member.manage`.',
     query: identityEventsQuery,
     answer: identityEventsResponse,
+  },
+];
+
+const oneWork = { tag: 'long-work', params: z.object({ work: z.string() }), answer: longWorkEntry };
+
+const LONG_WORKS: readonly DescribedRoute[] = [
+  {
+    name: 'long-work/list',
+    tag: 'long-work',
+    method: 'GET',
+    path: '/api/long-works',
+    summary: 'List the long works that the caller started, newest first',
+    query: page,
+    answer: longWorksResponse,
+  },
+  {
+    ...oneWork,
+    name: 'long-work/get',
+    method: 'GET',
+    path: '/api/long-works/:work',
+    summary: 'Show one long work',
+    description: 'Show one long work to the caller who started it, and to those with its permission.',
+  },
+  {
+    ...oneWork,
+    name: 'long-work/cancel',
+    method: 'POST',
+    path: '/api/long-works/:work/cancel',
+    summary: 'Cancel one long work',
+    description: 'Cancel one long work: what it wrote is taken back.',
+    body: emptyBody,
+  },
+  {
+    ...oneWork,
+    name: 'long-work/resume',
+    method: 'POST',
+    path: '/api/long-works/:work/resume',
+    summary: 'Resume one long work that was halted',
+    description: 'Have the rest of a work done that was halted in a copy. Needs its permission.',
+    body: emptyBody,
   },
 ];
 

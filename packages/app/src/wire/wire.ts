@@ -241,6 +241,31 @@ export const settingsResponse = z.object({
   }),
 });
 
+/** One long work of the caller. */
+export const longWorkEntry = z
+  .object({
+    id: z.string(),
+    /** The operation that started it. */
+    kind: z.string(),
+    summary: z.string(),
+    state: z.enum(['running', 'waiting', 'stopping', 'halted', 'done', 'failed', 'cancelled']),
+    /** The number of steps that were committed. */
+    step: z.int(),
+    /** Progress, in whatever the work counts. */
+    done: z.int(),
+    total: z.int().nullable(),
+    isCancellable: z.boolean(),
+    startedBy: z.object({ principal: z.string(), name: z.string().nullable() }),
+    error: z.object({ code: z.string(), detail: z.string() }).nullable(),
+    startedAt: timestamp,
+    changedAt: timestamp,
+    endedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'LongWork' });
+export type LongWorkEntry = z.infer<typeof longWorkEntry>;
+export const longWorksResponse = pageOf(longWorkEntry);
+export type LongWorkList = z.infer<typeof longWorksResponse>;
+
 /** `GET /api/model-usage`: the language model of an instance and its tokens. */
 export const modelUsageResponse = z.object({
   /** Such as `openai-compatible:llama3.2:3b`; null where none can be asked. */

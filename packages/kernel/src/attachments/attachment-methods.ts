@@ -8,18 +8,16 @@ import {
   actorId,
   attachmentMeta,
   type EntityRef,
-  type EventId,
   entityRef,
-  type InvocationId,
   PlatformError,
   type ProgramGrant,
   parseInput,
 } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import type { ScopeMethods } from '../contract/scope-methods.ts';
 import type { DenialStore } from '../denials/store.ts';
-import type { EventRow, EventStore } from '../events/store.ts';
+import { type OutsideParts, recordOutside } from '../events/outside.ts';
 import { programColumn, programGrant } from '../lib/programs.ts';
 import type { RequireEntity } from '../lib/values.ts';
 import { demandOutside } from '../permissions/methods.ts';
@@ -55,22 +53,19 @@ interface Caller {
   readonly program?: ProgramGrant | undefined;
 }
 
-export interface AttachmentParts {
+export interface AttachmentParts extends OutsideParts {
   readonly vertical: Vertical;
-  readonly unit: UnitContext;
   readonly permissions: Permissions;
   readonly denials: DenialStore;
-  readonly events: EventStore;
   readonly requireEntity: RequireEntity;
   /** For the vertical's own rules. */
   readonly readOnlySql: SqlDatabase;
-  readonly onEvent: (event: EventRow, nowMs: number) => void;
   /** The time for which the bytes of a removed attachment are kept: the window of a rewind, and a day. */
   readonly keptMs: number;
 }
 
 export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods {
-  const { vertical, unit, events } = parts;
+  const { vertical, unit } = parts;
   const store = makeAttachmentStore(unit.db);
 
   /** Demands the permission of the owning record. */
@@ -111,40 +106,16 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
     { principal, program: grant }: Caller,
     proof: Proof,
   ): void => {
-    const nowMs = unit.now();
-    const program = programColumn(grant);
-    const [id, invocation] = [unit.newId('evt') as EventId, unit.newId('inv') as InvocationId];
-    const operation = type === 'attachment.added' ? 'attachment/add' : 'attachment/remove';
     const { mediaType, bytes, digest } = attachment;
-    const event: EventRow = {
-      id,
+    recordOutside(parts, {
       type,
-      entityType: attachment.entity.type,
-      entityId: attachment.entity.id,
+      entity: attachment.entity,
+      operation: type === 'attachment.added' ? 'attachment/add' : 'attachment/remove',
       actor: principal,
-      operation,
-      invocation,
-      cause: null,
-      hops: 0,
-      piiClass: 'none',
-      subject: null,
-      payload: JSON.stringify({ attachment: attachment.id, mediaType, bytes, digest }),
-      program,
-      atMs: nowMs,
-    };
-    events.append(event, JSON.stringify(proof));
-    events.saveInvocation({
-      id: invocation,
-      operation,
-      principal,
-      parent: null,
-      cause: null,
-      idempotencyKey: null,
-      program,
-      startedAtMs: nowMs,
-      durationMs: 0,
+      program: programColumn(grant),
+      payload: { attachment: attachment.id, mediaType, bytes, digest },
+      proof: JSON.stringify(proof),
     });
-    parts.onEvent(event, nowMs);
   };
 
   return {

@@ -36,6 +36,7 @@ import type { KeyNeeds, KeySupply, PoolNeed } from '../keys/key-needs.ts';
 import type { Binding, HeldKeys } from '../keys/vault.ts';
 import type { PrunedBefore, PrunedPage } from '../lib/pruned.ts';
 import type { CopiedMember } from '../members/members.ts';
+import type { WorkState } from '../vertical/long-work.ts';
 import type { Proof } from '../vertical/vertical.ts';
 
 /** One scope, from outside. */
@@ -201,6 +202,26 @@ export interface WorkDone {
   readonly sweep?: true;
 }
 
+/** A long work, as its callers see it. */
+export interface LongWorkRecord {
+  readonly id: string;
+  /** The operation that started it. */
+  readonly kind: string;
+  readonly summary: string;
+  readonly state: WorkState;
+  /** The number of steps that were committed. */
+  readonly step: number;
+  readonly done: number;
+  /** Null: not known. */
+  readonly total: number | null;
+  readonly isCancellable: boolean;
+  readonly startedBy: ActorId;
+  readonly error: { readonly code: string; readonly detail: string } | null;
+  readonly startedAt: string;
+  readonly changedAt: string;
+  readonly endedAt: string | null;
+}
+
 /** A right that a tenant has bought or been given: a flag, a number, a plan. */
 export interface Entitlement {
   readonly value: JsonValue;
@@ -324,6 +345,23 @@ export type ScopeMethods = {
   work(input: WorkRequest): WorkDone;
   /** Takes in the result of a delivery that was claimed for an executor. */
   settle(input: DeliveryResult): { readonly settled: boolean };
+  /** Returns the long works that a caller started, newest first, after one; `limit` is 1 to 1,000. */
+  longWorks(input: ScopeCaller & { readonly before?: string; readonly limit: number }): LongWorkRecord[];
+  /**
+   * Returns one, for the caller who started it and for those with its permission. Rejects with `not_found`, reason
+   * `unknown_work`.
+   */
+  longWork(input: ScopeCaller & { readonly id: string }): LongWorkRecord;
+  /**
+   * Cancels one: its steps end, and what it wrote is taken back. Repeating it changes nothing. Rejects with `conflict`,
+   * reason `work_ended`, or `work_decided` where what remains only finishes what is decided.
+   */
+  cancelLongWork(input: ScopeCaller & { readonly id: string }): LongWorkRecord;
+  /**
+   * Has the rest of a halted one done, as the caller, who needs its permission. Rejects with `conflict`, reason
+   * `work_not_halted`.
+   */
+  resumeLongWork(input: ScopeCaller & { readonly id: string }): LongWorkRecord;
   /** Returns dead letters, newest event first; `limit` is 1 to 200. */
   deadLetters(input: {
     readonly subscriber?: string;

@@ -57,7 +57,9 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...call) => globalThis.fetch(...call));
   const lanes = makeLanes(vertical);
   const hasWork =
-    lanes.all.length > 0 || Object.keys(vertical.schedules ?? {}).length > 0 || needsRetention(vertical);
+    lanes.all.length > 0 ||
+    [vertical.schedules, vertical.works].some((declared = {}) => Object.keys(declared).length > 0) ||
+    needsRetention(vertical);
   const working = new Map<string, Working>();
   const waiting = new Set<string>();
   const timers = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();

@@ -14,11 +14,21 @@ import type {
 import type { EventRow, EventStore } from '../events/store.ts';
 import { isKeysNeeded, isNothing, joinNeeds, type KeyNeeds, NO_NEEDS, needsOf } from '../keys/key-needs.ts';
 import { soundError } from '../lib/thrown.ts';
+import {
+  dueWork,
+  isFinalFailure,
+  type LifecycleParts,
+  putOff,
+  stepFailed,
+  tidyWork,
+} from '../long-work/lifecycle.ts';
+import type { WorkEntry } from '../long-work/store.ts';
 import type { Invoke, InvokeInput, InvokeOptions } from '../operations/invoke.ts';
 import type { makeHousekeeping } from '../retention/housekeeping.ts';
 import { CHAIN_DEFAULT, type Lane, type Lanes, nextRunMs, type Schedule } from '../vertical/listeners.ts';
 import type { Vertical } from '../vertical/vertical.ts';
 import { FailingReactions } from './failing-reactions.ts';
+import { stepCall } from './step-call.ts';
 import type { DeliveryRow, makeDeliveryStore } from './store.ts';
 
 /** The greatest number of deliveries in one call, so that it does not delay the calls of people. */
@@ -39,6 +49,7 @@ export interface WorkParts {
   readonly invoke: Invoke;
   readonly store: ReturnType<typeof makeDeliveryStore>;
   readonly housekeeping: ReturnType<typeof makeHousekeeping>;
+  readonly longWork: LifecycleParts;
   /** The view for declarations of subjects. */
   readonly reader: SubjectReader;
 }
@@ -113,6 +124,7 @@ export function makeWork(parts: WorkParts) {
         if (before > 0 && round.budget === 0) next = at + 1;
       }
       firstLane = next % Math.max(1, lanes.all.length);
+      advanceLongWork(round);
       const { nextAtMs, sweep } = parts.housekeeping.round();
       waitUntil(round, nextAtMs);
       return {
@@ -282,6 +294,40 @@ function runSchedule(round: Round, [key, schedule]: [string, Schedule]): void {
   store.saveSchedule({ key, pattern, nextAtMs, ran: { atMs: nowMs, outcome } });
   round.settled += 1;
   waitUntil(round, nextAtMs);
+}
+
+/** Does the due part of one long work. Others take their turn in the next rounds, so that calls come between. */
+function advanceLongWork(round: Round): void {
+  const { longWork, unit } = round;
+  const entry = dueWork(longWork);
+  if (!('id' in entry)) {
+    waitUntil(round, entry.nextAtMs);
+    return;
+  }
+  const call = entry.state === 'running' ? stepCall(longWork, entry) : null;
+  if (call === null) tidy(round, entry);
+  else {
+    const failure = attempt(round, `work ${entry.kind}`, call.input, { step: call.step }, () => undefined);
+    if (failure !== null && waitsForKeys(round, failure)) {
+      waitUntil(round, unit.now());
+      return;
+    }
+    if (failure !== null) stepFailed(longWork, entry, describe(failure), isFinalFailure(failure));
+  }
+  round.settled += 1;
+  const next = longWork.works.due();
+  if (next) waitUntil(round, next.nextAtMs);
+}
+
+/** Does the part of a work that is no step. A failure of it affects no other work. */
+function tidy({ longWork, unit, failing }: Round, entry: WorkEntry): void {
+  try {
+    unit.db.savepoint(() => tidyWork(longWork, entry));
+  } catch (thrown) {
+    if (thrown instanceof TransactionLost) throw thrown;
+    if (failing.isFirst(`work ${entry.kind}`)) unit.report(soundError(entry.kind, thrown), entry.kind);
+    putOff(longWork, entry);
+  }
 }
 
 /**

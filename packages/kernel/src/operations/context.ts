@@ -3,98 +3,35 @@
  * from a timer or a promise, would be in another caller's transaction and is refused.
  */
 import {
-  type ActorId,
   type EntityRef,
   type EventId,
-  type InvocationId,
   type JsonValue,
   LIMIT_MAX,
   PlatformError,
-  type ProgramGrant,
   piiClass as piiClassSchema,
   type ScopeId,
   toTimestamp,
 } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { SqlDatabase } from '@freehold/store';
 import type { Denial } from '../denials/store.ts';
-import { type EventRow, type EventStore, eventPlace } from '../events/store.ts';
+import { eventPlace } from '../events/store.ts';
 import { noVault } from '../keys/key-needs.ts';
 import { requireSubjectName, type SubjectKeys, valuePlace } from '../keys/subject-keys.ts';
-import { programColumn } from '../lib/programs.ts';
+import { payloadText, requireActor, requireEventType, requireExpiry } from '../lib/values.ts';
+import { endOf, refusalOf } from '../permissions/permissions.ts';
+import type { GrantRequest, NewEvent, OperationContext, Proof } from '../vertical/vertical.ts';
 import {
-  payloadText,
-  type RequireEntity,
-  requireActor,
-  requireEventType,
-  requireExpiry,
-} from '../lib/values.ts';
-import { endOf, type Permissions, refusalOf } from '../permissions/permissions.ts';
-import type { makeRequests } from '../platform-requests/requests.ts';
-import type { Settings } from '../settings/settings.ts';
-import type { GrantRequest, NewEvent, OperationContext, Proof, Vertical } from '../vertical/vertical.ts';
+  appendEvent,
+  type ContextParts,
+  type Frame,
+  type Invocation,
+  requireOpen,
+  requireWritable,
+} from './frame.ts';
+import { startWork, workOf } from './work-handles.ts';
 
 /** The prefix of a vertical's own ids. */
 const ID_PREFIX = /^[a-z][a-z0-9]{1,15}$/;
-
-/** The shared state of the calls of one invocation, nested ones included. */
-export interface Invocation {
-  readonly principal: ActorId;
-  /** The program through which the principal calls. */
-  readonly program: ProgramGrant | undefined;
-  readonly nowMs: number;
-  /** The number of deliveries that led here: those of the causing event, and its own. 0 without a cause. */
-  hops: number;
-  /** Whether keys can be had. */
-  readonly hasVault: boolean;
-  /** The persons whom the operation, or the delivery, declared. Their keys are here. */
-  readonly declared: Set<string>;
-  /** The ids that were made in this invocation: only these can name persons who cannot have been erased. */
-  readonly made: Set<string>;
-  /** The number of persons for whom it may still take a key of the pool. */
-  newSubjectsLeft: number;
-  /** Set by the first refused check, whatever `run` makes of the error. */
-  refusal: { readonly denial: Denial; readonly error: PlatformError } | null;
-  /** Set by the first use of an undeclared person's data, whatever `run` makes of the error. */
-  undeclared: TypeError | null;
-  /** The persons whose sealed data this invocation wrote or read: its stored answer may hold some of it. */
-  subjects: Set<string> | null;
-}
-
-/** One frame of an invocation: the called operation, or one that it invoked. */
-export interface Frame {
-  readonly invocation: Invocation;
-  readonly name: string;
-  readonly id: InvocationId;
-  readonly cause: EventId | null;
-  readonly readOnly: boolean;
-  readonly proof: Proof;
-  readonly depth: number;
-  /** The last event of this frame: the cause of its next nested invocation. */
-  lastEvent: EventId | null;
-  /** The proof as JSON, once an event needed it. */
-  proofText: string | null;
-  /** False from the moment `run` has returned or thrown. */
-  open: boolean;
-}
-
-export interface ContextParts {
-  readonly unit: UnitContext;
-  readonly vertical: Vertical;
-  readonly permissions: Permissions;
-  readonly events: EventStore;
-  readonly requireEntity: RequireEntity;
-  /** Throws while rights for the whole scope must not change. */
-  readonly requireFree: () => void;
-  readonly requests: ReturnType<typeof makeRequests>;
-  readonly subjectKeys: SubjectKeys;
-  readonly settings: Settings;
-  /** Called for every event, in its transaction. */
-  readonly onEvent: (event: EventRow, nowMs: number) => void;
-  /** The vertical's view of the database. */
-  readonly sql: SqlDatabase;
-  /** The same, for operations that only read. */
-  readonly readOnlySql: SqlDatabase;
-}
 
 /** A demand of an operation. */
 export interface Demanded {
@@ -152,6 +89,12 @@ export function contextOf(
     revoke: (request) => revoke(parts, frame, request),
     seal: (subject, place, value) => seal(parts, frame, subject, place, value),
     unseal: (subject, place, sealed) => unseal(parts, frame, subject, place, sealed),
+    startWork: (kind, work) => startWork(parts, frame, kind, work),
+    work: (id) => workOf(parts, frame, id),
+    markedWork: (kind, mark) => {
+      open();
+      return parts.works.marked(kind, mark);
+    },
     requestPlatform: (kind, payload) => requestPlatform(parts, frame, kind, payload),
     platformRequests: ({ limit = LIMIT_MAX, ...filter } = {}) => {
       open();
@@ -168,16 +111,6 @@ export function contextOf(
   };
 }
 
-function requireOpen({ open, name }: Frame): void {
-  if (!open)
-    throw new TypeError(`operation ${name}: its context was used after run had returned; it is closed`);
-}
-
-function requireWritable(frame: Frame, act: string): void {
-  requireOpen(frame);
-  if (frame.readOnly) throw new TypeError(`operation ${frame.name} is read only and tried to ${act}`);
-}
-
 function newId({ unit }: ContextParts, frame: Frame, prefix: string): string {
   requireOpen(frame);
   if (!ID_PREFIX.test(prefix))
@@ -191,38 +124,23 @@ function newId({ unit }: ContextParts, frame: Frame, prefix: string): string {
 
 function emit(parts: ContextParts, frame: Frame, event: NewEvent): EventId {
   requireWritable(frame, 'emit an event');
-  const { invocation, name } = frame;
+  const { name } = frame;
   const { type, entity, payload, piiClass = 'none', subject } = event;
   requireEventType(name, type);
   const where = `operation ${name}, event ${type}`;
   const { type: entityType, id: entityId } = parts.requireEntity(entity, where);
   const plain = payload === undefined ? null : payloadText(`${where}, payload`, payload);
   const person = subjectOf(where, { piiClass, subject });
-  const id = parts.unit.newId('evt') as EventId;
-  const row: EventRow = {
-    id,
+  return appendEvent(parts, frame, {
     type,
-    entityType,
-    entityId,
-    actor: invocation.principal,
-    operation: name,
-    invocation: frame.id,
-    cause: frame.cause,
-    hops: invocation.hops,
+    entity: { type: entityType, id: entityId },
     piiClass,
     subject: person,
-    payload:
+    payload: (id) =>
       person === null || plain === null
         ? plain
         : forSubject(parts, frame, person, () => parts.subjectKeys.seal(person, eventPlace(id), plain)),
-    program: programColumn(invocation.program),
-    atMs: invocation.nowMs,
-  };
-  frame.proofText ??= JSON.stringify(frame.proof);
-  parts.events.append(row, frame.proofText);
-  parts.onEvent(row, invocation.nowMs);
-  frame.lastEvent = id;
-  return id;
+  });
 }
 
 function requestPlatform(parts: ContextParts, frame: Frame, kind: string, payload: unknown): string {

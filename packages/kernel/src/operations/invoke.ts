@@ -27,7 +27,8 @@ import { programColumn } from '../lib/programs.ts';
 import { soundError } from '../lib/thrown.ts';
 import { assertJson, jsonCopy, NotJson } from '../lib/values.ts';
 import type { OperationContext, Proof, Vertical } from '../vertical/vertical.ts';
-import { type ContextParts, contextOf, demand, type Frame, type Invocation } from './context.ts';
+import { contextOf, demand } from './context.ts';
+import type { ContextParts, Frame, Invocation } from './frame.ts';
 
 type Operation = OperationDeclaration<OperationContext>;
 
@@ -52,6 +53,16 @@ export interface InvokeOptions {
   readonly declared?: readonly string[];
   /** The length of the chain that led to the call's cause, where it was just read. */
   readonly causeHops?: number;
+  readonly step?: StepOfWork | undefined;
+}
+
+/** A step of long work, which no caller can name. */
+export interface StepOfWork {
+  readonly operation: Operation;
+  /** The length of the chain that led to the work. */
+  readonly hops: number;
+  /** The proof of the permission, once all was decided; null: it is judged. */
+  readonly proof: Proof | null;
 }
 
 export type Invoke = (input: InvokeInput, options?: InvokeOptions) => InvokeResult;
@@ -89,7 +100,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
       all: (sql, ...params) => readOnlySql.all(sql, ...params),
     },
   };
-  return (request, { declared = [], causeHops } = {}) => {
+  return (request, { declared = [], causeHops, step } = {}) => {
     const invocation: Invocation = {
       principal: request.principal,
       program: request.program,
@@ -104,7 +115,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
       subjects: null,
     };
     try {
-      return perform(invoker, request, invocation, causeHops);
+      return perform(invoker, request, invocation, { causeHops: step?.hops ?? causeHops, step });
     } catch (error) {
       const { refusal, undeclared } = invocation;
       if (error instanceof TransactionLost) throw error;
@@ -120,11 +131,11 @@ function perform(
   invoker: Invoker,
   request: InvokeInput,
   invocation: Invocation,
-  causeHops: number | undefined,
+  { causeHops, step }: Pick<InvokeOptions, 'step'> & { readonly causeHops: number | undefined },
 ): InvokeResult {
   const { events, idempotency } = invoker;
   const { operation: name, principal, idempotencyKey, ifMatch, cause = null } = request;
-  const operation = invoker.operations.get(name);
+  const operation = step?.operation ?? invoker.operations.get(name);
   if (!operation)
     throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
   if (cause !== null) {
@@ -143,7 +154,8 @@ function perform(
   const entity = entityOf(invoker, name, operation, input);
   const readOnly = isReadOnly(operation);
   const { permission } = operation;
-  const proof = demand(invoker, invocation, { operation: name, permission, entity, writes: !readOnly });
+  const proof =
+    step?.proof ?? demand(invoker, invocation, { operation: name, permission, entity, writes: !readOnly });
   const keyed =
     readOnly || idempotencyKey === undefined
       ? null

@@ -33,6 +33,7 @@ import {
   type Schedule,
   type Subscription,
 } from './listeners.ts';
+import { checkLongWork, LONG_WORK_FAULT_CODES, type LongWork, type WorkHandle } from './long-work.ts';
 import { checkRetention, type RetentionPolicy } from './retention.ts';
 
 /**
@@ -72,6 +73,16 @@ export interface GrantRequest {
   readonly entity?: EntityRef;
   /** Milliseconds since the epoch; without it the grant does not expire. */
   readonly expiresAtMs?: number;
+}
+
+/** The beginning of a long work. */
+export interface NewWork {
+  /** For its first step. Default null. */
+  readonly data?: JsonValue;
+  /** The end of its progress, in units of its own. Default: not known. */
+  readonly total?: number | null;
+  /** True: it runs no step until an operation says so. Default false. */
+  readonly waits?: boolean;
 }
 
 /**
@@ -153,6 +164,15 @@ export interface OperationContext {
     readonly status?: PlatformRequest['status'];
     readonly limit?: number;
   }): readonly PlatformRequest[];
+  /**
+   * Starts long work of a kind that the vertical declares, with this operation; returns its id. It runs as the caller.
+   * @throws PlatformError `conflict`, reason `works_full`, when 20 are under way in the scope.
+   */
+  startWork(kind: string, work?: NewWork): string;
+  /** Returns a long work of any caller. @throws PlatformError `not_found`, reason `unknown_work`. */
+  work(id: string): WorkHandle;
+  /** Returns the id of a work of a kind that has a mark; null for none. It reads an index. */
+  markedWork(kind: string, mark: string): string | null;
   /** The settings that were projected into the scope, without the secret ones. */
   readonly settings: Readonly<Record<string, string>>;
   /** Returns the tenant's entitlement under a key; null for none and for an expired one. */
@@ -213,6 +233,8 @@ export interface Vertical {
   readonly executors?: Readonly<Record<string, Executor>>;
   /** Operations at set times, by the schedule's name. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
+  /** Long work, by the name of the operation that starts it. */
+  readonly works?: Readonly<Record<string, LongWork>>;
   /**
    * The greatest number of deliveries in a chain, in which each causes the event of the next; the event at its end is a
    * dead letter at once. Default 16, at most 1,000. A vertical that works through a long list by one event a part needs
@@ -258,6 +280,7 @@ export function defineVertical(vertical: Vertical): Vertical {
 export const VERTICAL_FAULT_CODES = [
   ...SCHEMA_FAULT_CODES,
   ...LISTENER_FAULT_CODES,
+  ...LONG_WORK_FAULT_CODES,
   'operation_name',
   'operation_async',
   'get_writes',
@@ -280,6 +303,7 @@ export function findVerticalFaults(vertical: Vertical): readonly DeclarationFaul
     if (!isUsable) return;
     checkPermissions(operations, manifest, report);
     checkListeners(vertical, { operations, manifest, report });
+    checkLongWork(vertical.works ?? {}, { operations, manifest, report });
   });
   return [...inManifest, ...others];
 }

@@ -1,0 +1,246 @@
+/** Long work of a scope: step by step, each with its effects in one transaction, judged anew, resumed, cancelled. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PlatformError, type ScopeId } from '@freehold/contracts';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type LongWork, operation, type WorkHandle } from '../src/index.ts';
+import { guest, owner, scopeId, operations as shopOperations, tenant } from './shop.ts';
+import { openWorking, verticalWith } from './working-shop.ts';
+
+const all = { filters: [], order: 'asc' as const, limit: 10 };
+
+/** The behaviour of the work; each test sets it. */
+const hooks = { step: (_work: WorkHandle): void => undefined, abandoned: [] as string[] };
+
+const packing: LongWork = {
+  summary: 'Pack many boxes',
+  permission: 'box.pack',
+  step: (ctx, work) => {
+    const done = work.done + 1;
+    const box = ctx.newId('box');
+    ctx.sql.run(`INSERT INTO boxes (id, label, state) VALUES (?, ?, 'staged')`, box, `${work.id} ${done}`);
+    ctx.emit({ type: 'box.staged', entity: { type: 'box', id: box } });
+    work.rows.put([{ number: done, status: 'made', value: { label: 'x' }, note: box }]);
+    work.save({ done, next: done === work.total ? 'end' : 'run' });
+    hooks.step(work);
+  },
+  abandon: ({ sql }, { id }) => {
+    hooks.abandoned.push(id);
+    sql.run('DELETE FROM boxes WHERE label LIKE ?', `${id} %`);
+    return true;
+  },
+};
+
+const vertical = verticalWith({
+  operations: {
+    ...shopOperations,
+    'box/pack-many': operation({
+      summary: 'Pack many boxes',
+      input: z.strictObject({ total: z.int(), waits: z.boolean().default(false) }),
+      output: z.string(),
+      permission: 'box.pack',
+      run: (ctx, { total, waits }) => ctx.startWork('box/pack-many', { total, waits }),
+    }),
+    'box/pack-on': operation({
+      summary: 'Go on with packing',
+      input: z.strictObject({ work: z.string(), next: z.enum(['run', 'finish']) }),
+      output: z.null(),
+      permission: 'box.pack',
+      run: (ctx, { work, next }) => {
+        ctx.work(work).save({ next });
+        return null;
+      },
+    }),
+  },
+  works: { 'box/pack-many': packing },
+});
+
+async function openPacking(options: { readonly dataDirectory?: string } = {}) {
+  hooks.step = () => undefined;
+  hooks.abandoned = [];
+  const opened = await openWorking(vertical, options);
+  const start = async (total: number, waits = false) =>
+    (await opened.run(owner, 'box/pack-many', { total, waits })).output as string;
+  const show = (id: string, principal = owner) => opened.scope.longWork({ principal, id });
+  const staged = () => opened.countOf('box.staged');
+  return { ...opened, start, show, staged, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+test('it runs step by step, between the calls of others, and its events name the one that started it', async () => {
+  await using packed = await openPacking();
+  const { start, show, scope } = packed;
+  const seen: number[] = [];
+  let others = Promise.resolve<unknown>(null);
+  hooks.step = ({ done }) => {
+    seen.push(done);
+    if (done === 1) others = packed.pack('between').then(() => seen.push(-1));
+  };
+  const id = await start(4);
+  await packed.settled();
+  await others;
+  expect(seen.indexOf(-1)).toBeGreaterThan(0);
+  expect(seen.indexOf(-1)).toBeLessThan(4);
+  expect(await show(id)).toMatchObject({ state: 'done', step: 4, done: 4, total: 4, kind: 'box/pack-many' });
+  const { items } = await scope.history({ entity: { type: 'work', id }, limit: 10 });
+  expect(items.map(({ type, actor }) => [type, actor])).toEqual([
+    ['work.started', owner],
+    ['work.done', owner],
+  ]);
+  const effects = await scope.effects({ event: items[0]?.id as never });
+  expect(effects.items.map(({ type }) => type)).toEqual([
+    'box.staged',
+    'box.staged',
+    'box.staged',
+    'box.staged',
+    'work.done',
+  ]);
+});
+
+test('a step that fails leaves nothing, is tried again, and after a restart the work goes on with it', async () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-long-work-'));
+  let id: string;
+  {
+    await using packed = await openPacking({ dataDirectory });
+    hooks.step = ({ done }) => {
+      if (done === 1) throw new Error('the disk is full');
+    };
+    id = await packed.start(3);
+    await packed.settled();
+    expect(await packed.show(id)).toMatchObject({ state: 'running', step: 1, done: 1, error: null });
+    expect(await packed.staged()).toBe(1);
+  }
+  await using packed = await openPacking({ dataDirectory });
+  await packed.runner.resume([scopeId]);
+  await packed.settled();
+  expect(await packed.show(id)).toMatchObject({ state: 'running', step: 1 });
+  await packed.pass(1_500);
+  expect(await packed.show(id)).toMatchObject({ state: 'done', step: 3, done: 3 });
+  expect(await packed.staged()).toBe(3);
+});
+
+test('a step that never works ends it after five attempts, and what it wrote is taken back', async () => {
+  await using packed = await openPacking();
+  hooks.step = ({ done }) => {
+    if (done === 1) throw new TypeError('a bug');
+  };
+  const id = await packed.start(3);
+  for (const ms of [0, 1_000, 4_000, 16_000, 64_000]) await packed.pass(ms);
+  expect(await packed.show(id)).toMatchObject({ state: 'failed', error: { code: 'internal' } });
+  expect(hooks.abandoned).toEqual([id]);
+  expect((await packed.scope.table({ table: 'boxes', ...all })).rows).toEqual([]);
+  expect(await packed.countOf('work.failed')).toBe(1);
+});
+
+test('a refusal that is meant for people ends it at once, and says so', async () => {
+  await using packed = await openPacking();
+  hooks.step = ({ done }) => {
+    if (done === 1) throw new PlatformError('conflict', 'There is no more room.');
+  };
+  const id = await packed.start(3);
+  await packed.settled();
+  expect(await packed.show(id)).toMatchObject({
+    state: 'failed',
+    error: { code: 'conflict', detail: 'There is no more room.' },
+  });
+});
+
+test('the permission is judged again at every step: the work of a person who lost it stops, and says so', async () => {
+  await using packed = await openPacking();
+  hooks.step = ({ done, principal }) => {
+    if (done === 0) void packed.scope.setRoles({ principal: principal as never, roles: [], by: 'platform' });
+  };
+  const id = await packed.start(100);
+  await packed.settled();
+  const ended = await packed.show(id);
+  expect(ended).toMatchObject({ state: 'failed', error: { code: 'permission_denied' } });
+  expect(ended.step).toBeLessThan(100);
+  expect(hooks.abandoned).toEqual([id]);
+  const denials = await packed.scope.listDenials({ limit: 5 });
+  expect(denials.items).toMatchObject([{ actor: owner, permission: 'box.pack', operation: 'box/pack-many' }]);
+});
+
+test('once all is decided it is finished without being judged again, and cannot be cancelled', async () => {
+  await using packed = await openPacking();
+  const id = await packed.start(3, true);
+  await packed.settled();
+  expect(await packed.show(id)).toMatchObject({ state: 'waiting', step: 0, isCancellable: true });
+  hooks.step = ({ done }) => {
+    if (done > 0) return;
+    void packed.scope.setRoles({ principal: owner as never, roles: [], by: 'platform' });
+  };
+  await packed.run(owner, 'box/pack-on', { work: id, next: 'finish' });
+  await expect(packed.scope.cancelLongWork({ principal: owner, id })).rejects.toMatchObject({
+    code: 'conflict',
+    reason: 'work_decided',
+  });
+  await packed.settled();
+  expect(await packed.show(id)).toMatchObject({ state: 'done', step: 3 });
+});
+
+test('it is cancelled by the one who started it: its steps end, and all is taken back', async () => {
+  await using packed = await openPacking();
+  const id = await packed.start(3, true);
+  await expect(packed.scope.longWork({ principal: guest, id })).rejects.toMatchObject({
+    code: 'not_found',
+    reason: 'unknown_work',
+  });
+  expect(await packed.scope.longWorks({ principal: guest, limit: 5 })).toEqual([]);
+  expect(await packed.scope.longWorks({ principal: owner, limit: 5 })).toMatchObject([{ id }]);
+  await packed.scope.cancelLongWork({ principal: owner, id });
+  await packed.settled();
+  expect(await packed.show(id)).toMatchObject({ state: 'cancelled', error: null });
+  expect(hooks.abandoned).toEqual([id]);
+  await expect(packed.run(owner, 'box/pack-on', { work: id, next: 'run' })).rejects.toMatchObject({
+    reason: 'work_ended',
+  });
+  await expect(packed.scope.cancelLongWork({ principal: owner, id })).rejects.toMatchObject({
+    reason: 'work_ended',
+  });
+});
+
+test('one that waits is cancelled after seven days; an ended one is removed with its rows after thirty', async () => {
+  await using packed = await openPacking();
+  const [waiting, done] = [await packed.start(3, true), await packed.start(2)];
+  await packed.settled();
+  const day = 86_400_000;
+  await packed.pass(7 * day);
+  expect(await packed.show(waiting)).toMatchObject({ state: 'cancelled', error: { code: 'conflict' } });
+  expect(await packed.show(done)).toMatchObject({ state: 'done' });
+  await packed.pass(23 * day);
+  await expect(packed.show(done)).rejects.toMatchObject({ code: 'not_found', reason: 'unknown_work' });
+  const rows = await packed.scope.table({ table: '_spine_work_rows', ...all });
+  expect(rows.rows).toEqual([]);
+});
+
+test('a scope has twenty of them at a time', async () => {
+  await using packed = await openPacking();
+  for (let n = 0; n < 20; n++) await packed.start(1, true);
+  await expect(packed.start(1)).rejects.toMatchObject({ code: 'conflict', reason: 'works_full' });
+});
+
+test('in a copy nothing goes on: what was under way is taken back, and what was decided waits to be resumed', async () => {
+  await using packed = await openPacking();
+  hooks.step = ({ done }) => {
+    if (done === 1) throw new Error('later');
+  };
+  const running = await packed.start(3);
+  const decided = await packed.start(3, true);
+  await packed.run(owner, 'box/pack-on', { work: decided, next: 'finish' });
+  await packed.settled();
+  const copy = { tenantId: tenant, scopeId: scopeId as ScopeId, format: 'ndjson' } as const;
+  const { body } = await packed.host.exportScopeLocal(copy);
+  await packed.host.restoreScopeLocal(copy, body);
+  hooks.step = () => undefined;
+  await packed.scope.work({});
+  await packed.pass(600_000);
+  expect(await packed.show(running)).toMatchObject({ state: 'cancelled', error: { code: 'conflict' } });
+  expect(await packed.show(decided)).toMatchObject({ state: 'halted', step: 1, isCancellable: false });
+  await expect(packed.scope.resumeLongWork({ principal: guest, id: decided })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  await packed.scope.resumeLongWork({ principal: owner, id: decided });
+  await packed.settled();
+  expect(await packed.show(decided)).toMatchObject({ state: 'done', step: 3 });
+});
