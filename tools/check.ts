@@ -17,6 +17,7 @@ const steps: Step[] = [
   { name: 'types (runtime in workerd)', command: types('packages/runtime-workerd/tsconfig.json') },
   { name: 'types (fieldwork on workerd)', command: types('examples/fieldwork/worker/tsconfig.json') },
   { name: 'types (web)', command: types('examples/fieldwork/web/tsconfig.json') },
+  { name: 'types (pages of records)', command: types('packages/app/web/tsconfig.json') },
   { name: 'types (rental, web)', command: types('examples/rental/web/tsconfig.json') },
   { name: 'folder cycles', command: ['node', 'tools/cycles.ts'] },
   { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },

@@ -2,7 +2,13 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { requireChromium } from '../../tools/chromium.ts';
 
 const artefacts = join(import.meta.dirname, '../../artefacts');
@@ -38,8 +44,9 @@ export interface Visitor {
 export async function visit(
   browser: Browser,
   viewport: { readonly width: number; readonly height: number },
+  more: BrowserContextOptions = {},
 ): Promise<Visitor> {
-  const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500 });
+  const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500, ...more });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const faults: string[] = [];

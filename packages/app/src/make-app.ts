@@ -35,6 +35,8 @@ import { programPermissions } from './programs/parts.ts';
 import { mountPrograms } from './programs/program-routes.ts';
 import { makeReadCounter } from './programs/read-counter.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
+import { mountDeclaration } from './record-pages/declaration-routes.ts';
+import { hasRecordPages, mountRecordPages } from './record-pages/shell-page.ts';
 import { finishing, makeDirectories, makeTenants, notWired, originOf } from './request/caller.ts';
 import { makeInstanceSignIns, makeSignIns } from './request/sign-in.ts';
 import { mountSettings } from './settings/setting-routes.ts';
@@ -126,6 +128,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountSettings(hono, services);
   mountModelUsage(hono, services);
   mountInvites(hono, services);
+  mountDeclaration(hono, services);
   app.routes?.(hono, appTools(services));
   mountOperations(hono, app.operations, callersOf(services), {
     ...problems,
@@ -140,7 +143,10 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));
   const hasSuppliedPages = app.suppliedPages ?? app.web === undefined;
-  if (hasSuppliedPages) mountPages(hono, pages);
+  if (hasSuppliedPages) {
+    mountPages(hono, pages, { hasOtherFront: app.web !== undefined || hasRecordPages(services) });
+    mountRecordPages(hono, pages);
+  }
   mountWeb(hono, services, async (c) => (hasSuppliedPages ? pageOfNonMember(pages, c) : null));
   return { manifest, app: hono, units, host, publicPaths: publicPathsOf(app.publicSurface) };
 }

@@ -1,2 +1,2 @@
 /** The part that needs Node: reading built pages. */
-export { readWebFiles } from './web/web-files.ts';
+export { readWebFiles, webFilesOf } from './web/web-files.ts';

@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type App, type AppServices, makeApp, type RunningApp } from '@freehold/app';
-import { readWebFiles } from '@freehold/app/node';
+import { webFilesOf } from '@freehold/app/node';
 import type { VerticalManifest } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
 import { type DirectoryHostAdmin, declaredMigrations, type VerticalGateway } from '@freehold/directory';
@@ -52,7 +52,7 @@ async function openVertical(
   { bindings, onWork, ...services }: VerticalsOptions,
 ): Promise<CoLocatedVertical> {
   const { slug } = app.manifest;
-  const webFiles = app.web === undefined ? undefined : readWebFiles(join(folder, app.web));
+  const webFiles = webFilesOf(app, folder);
   const platformSecret = await verticalSecret(services.platformSecret, slug);
   const running = makeApp(app, {
     ...services,

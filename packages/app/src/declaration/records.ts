@@ -2,6 +2,7 @@
 import { type InputShape, inputShape, readText } from '@freehold/contracts/http';
 import { pathParams } from '@freehold/operations';
 import type { z } from 'zod';
+import { recordTypesOf } from '../records/records.ts';
 import type { AppDeclaration } from './app.ts';
 
 /** A type of records with an address of its own: that of the operation `<type>/get`. */
@@ -15,10 +16,13 @@ export interface AddressedRecord {
   readonly readId: (text: string) => unknown;
   /** Whether the manifest lets it have attachments. */
   readonly attachments: boolean;
+  /** Whether it is made by `records`, and so has pages. */
+  readonly hasPages: boolean;
 }
 
 /** The types of records with an address: those with an operation `<type>/get` that a GET reaches. */
 export function recordsOf({ manifest, operations }: AppDeclaration): AddressedRecord[] {
+  const declared = new Set(recordTypesOf(operations).map(({ type }) => type));
   return Object.entries(manifest.entities).flatMap(([type, entity]) => {
     const read = operations[`${type}/get`];
     const parameters = read?.http ? pathParams(read.http.path) : [];
@@ -32,6 +36,7 @@ export function recordsOf({ manifest, operations }: AppDeclaration): AddressedRe
         parameter,
         readId: makeReadId(parameter, input),
         attachments: entity.attachments !== undefined,
+        hasPages: declared.has(type),
       },
     ];
   });

@@ -47,8 +47,10 @@ export function suppliedPaths(
           '/api/long-works/:work/resume',
         ]
       : []),
-    ...records.flatMap(({ path, type, attachments }) => [
+    ...(records.some(({ hasPages }) => hasPages) ? ['/api/declaration'] : []),
+    ...records.flatMap(({ path, type, attachments, hasPages }) => [
       `${path}/history`,
+      ...(hasPages ? [`${path}/operations`] : []),
       ...(attachments
         ? [`${path}/attachments`, `${path}/attachments/:attachment`, `${path}/attachments/:attachment/remove`]
         : []),

@@ -41,13 +41,14 @@ export function callersOf(services: Services): (c: AppContext) => Promise<Listin
   };
 }
 
-interface Holdings {
+/** The permissions of a caller. */
+export interface Holdings {
   readonly everywhere: ReadonlySet<string>;
   /** For single records. */
   readonly somewhere: ReadonlySet<string>;
 }
 
-async function holdingsOf(services: Services, c: AppContext, caller: MemberCaller): Promise<Holdings> {
+export async function holdingsOf(services: Services, c: AppContext, caller: MemberCaller): Promise<Holdings> {
   const { permissions, recordPermissions = [] } = await scopeOf(services, c).holdings({
     ...caller,
     records: true,
@@ -56,7 +57,7 @@ async function holdingsOf(services: Services, c: AppContext, caller: MemberCalle
 }
 
 /** Only an operation that is about a record can be performed by a grant for one. */
-function mayPerform(
+export function mayPerform(
   operation: OperationDeclaration,
   { everywhere, somewhere }: Holdings,
   { program }: MemberCaller,

@@ -13,6 +13,7 @@ import { type DescribedRoute, PROBLEM_DOC_ROUTES } from '@freehold/vertical-host
 import { z } from 'zod';
 import type { App } from '../declaration/app.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
+import { declarationResponse, offeredResponse } from '../wire/declared.ts';
 import {
   attachmentsResponse,
   changeRoleBody,
@@ -54,8 +55,10 @@ export function suppliedRoutes({ records, erasure, publicSurface, models, vertic
     SETTINGS,
     ...(models === true ? [MODEL_USAGE] : []),
     ...(Object.keys(vertical.works ?? {}).length > 0 ? LONG_WORKS : []),
+    ...(records.some(({ hasPages }) => hasPages) ? [DECLARATION] : []),
     ...records.flatMap((record) => [
       historyRoute(record),
+      ...(record.hasPages ? [offeredRoute(record)] : []),
       ...(record.attachments ? attachmentRoutes(record) : []),
       ...(Object.hasOwn(persons, record.type) ? [erasureRoute(record)] : []),
     ]),
@@ -312,6 +315,28 @@ const MODEL_USAGE: DescribedRoute = {
     'Get the language model of this instance or the reason why there is none, its tokens of this month with their limit, and the refusal that a call would meet now. Needs the permission `member.manage`.',
   answer: modelUsageResponse,
 };
+
+const DECLARATION: DescribedRoute = {
+  name: 'service/declaration',
+  tag: 'service',
+  method: 'GET',
+  path: '/api/declaration',
+  summary: 'Get the types of records and the operations that the caller may use',
+  description:
+    'Get the types of records with their fields, and the operations that the caller may perform, on all records or on some, with the fields of their inputs. Pages are made from it.',
+  answer: declarationResponse,
+};
+
+function offeredRoute({ type, path }: AddressedRecord): DescribedRoute {
+  return {
+    name: `${type}-operations/list`,
+    tag: type,
+    method: 'GET',
+    path: `${path}/operations`,
+    summary: `List the operations that the caller may perform on one ${type} now`,
+    answer: offeredResponse,
+  };
+}
 
 function historyRoute({ type, path }: AddressedRecord): DescribedRoute {
   return {

@@ -2,6 +2,7 @@
 
 import type { InviteSteps } from '@freehold/auth/invite-routes';
 import { PlatformError, type Problem, problemSchema, toProblem } from '@freehold/contracts';
+import { getCookie } from 'hono/cookie';
 import { HTTPException } from 'hono/http-exception';
 import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
 import { colorOf } from '../declaration/look.ts';
@@ -49,8 +50,12 @@ export async function openExchange(pages: Pages, c: AppContext): Promise<Exchang
   return { ...pages, c, me, spoken, t: spoken.texts, query: new URL(c.req.url).searchParams };
 }
 
+/** The cookie with the language that a reader chose. */
+const LANGUAGE_COOKIE = 'language';
+
+/** The declared language, else the one that the reader chose, else the one that their browser prefers. */
 export function spokenFor({ app }: Services, c: AppContext): Spoken {
-  return chooseTexts(app.look?.language, c.req.header('accept-language'));
+  return chooseTexts(app.look?.language ?? getCookie(c, LANGUAGE_COOKIE), c.req.header('accept-language'));
 }
 
 /** While the declaration lets no person in, a cookie counts for nothing. */

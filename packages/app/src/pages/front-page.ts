@@ -54,7 +54,7 @@ function signedOutPage(x: Exchange): Promise<Response> {
       mode === 'tokens'
         ? html`<p>${t.front.forPrograms}</p>`
         : html`<p>${t.front.signInFirst}</p>
-<p class="actions"><a class="button" href="${signInUrl(PATHS.front)}">${t.frame.signIn}</a></p>`
+<p class="actions"><a class="button" href="${signInUrl(code === null && !isOutEverywhere ? returnPathOf(x.c) : PATHS.front)}">${t.frame.signIn}</a></p>`
     }${
       isOutEverywhere &&
       mode === 'hosted' &&

@@ -55,13 +55,16 @@ const ROUTES: readonly PageRoute[] = [
 ];
 
 /**
- * Mounts the pages. The application's own routes at these addresses, which are mounted before, take their place. Beside
- * built pages of its own, the first page is theirs but for the links of invites and claims.
+ * Mounts the pages. The application's own routes at these addresses, which are mounted before, take their place.
+ * @param hasOtherFront whether the first page is another one, but for the links of invites and claims.
  */
-export function mountPages(app: Hono<AppEnv>, pages: Pages): void {
-  const hasWeb = pages.services.app.web !== undefined;
+export function mountPages(
+  app: Hono<AppEnv>,
+  pages: Pages,
+  { hasOtherFront }: { readonly hasOtherFront: boolean },
+): void {
   for (const { path, get, post } of ROUTES) {
-    if (hasWeb && path === PATHS.front) {
+    if (hasOtherFront && path === PATHS.front) {
       app.get(path, async (c: AppContext, next) =>
         c.req.query('invite') === undefined && c.req.query('claim') === undefined
           ? next()

@@ -22,7 +22,8 @@ export function makeLook(color: string = ACCENT_DEFAULT): Look {
   };
 }
 
-async function hashOf(text: string): Promise<string> {
+/** Returns the source of an inline style for a content security policy. */
+export async function hashOf(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`;
 }

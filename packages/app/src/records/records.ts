@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { RelatedId, RelatedRecord } from './fields.ts';
 import { recordOperations } from './operations.ts';
 import { presentOne } from './rows.ts';
-import { shapeOf } from './shape.ts';
+import { type RecordShape, shapeOf } from './shape.ts';
 import type { RecordTable } from './tables.ts';
 
 /** A type of records, whatever its fields. */
@@ -18,6 +18,8 @@ export interface AnyRecords {
   readonly id: z.ZodString;
   /** The table, for a migration. */
   readonly table: RecordTable;
+  /** The shape with the filters and orders of its lists, for pages. */
+  readonly shape: RecordShape;
   /** The entry of `entities` in the manifest. Programs read the records as resources, named by their title. */
   readonly entity: { readonly read: string; readonly resource: { readonly titleField: string } };
   /** For `erasure.personal`: the columns of the fields about a person, by table. */
@@ -121,6 +123,7 @@ export function records<const T extends string, F extends z.ZodRawShape>(
     id: shape.id,
     operations: operations as never,
     table,
+    shape,
     entity: { read: options.permissions.read, resource: { titleField: shape.title } },
     personal: personal.length === 0 ? {} : { [table.name]: personal.map(({ column }) => column) },
     load: (ctx, id) => presentOne(ctx, shape, id) as RecordOf<F>,

@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import type { App } from '../declaration/app.ts';
 import type { WebFile, WebFiles } from '../declaration/env.ts';
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -14,9 +16,30 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
+/** The built pages of records, which this package brings. A checkout has them after `npm run build`. */
+const RECORD_PAGES = fileURLToPath(new URL('../../web/dist', import.meta.url));
+
+/**
+ * Returns the files of an application's pages: its own built ones, or those of records where it brings none. Undefined
+ * where it has neither, and where they were not built.
+ * @param folder the project's folder.
+ */
+export function webFilesOf(
+  { web, records }: Pick<App, 'web' | 'records'>,
+  folder: string,
+): WebFiles | undefined {
+  if (web !== undefined) return readWebFiles(join(folder, web));
+  return records.some(({ hasPages }) => hasPages) && existsSync(RECORD_PAGES)
+    ? filesBelow(RECORD_PAGES)
+    : undefined;
+}
+
 /** Reads every file below a directory into memory, or answers undefined when nothing was built there. */
 export function readWebFiles(directory: string): WebFiles | undefined {
-  if (!existsSync(join(directory, 'index.html'))) return undefined;
+  return existsSync(join(directory, 'index.html')) ? filesBelow(directory) : undefined;
+}
+
+function filesBelow(directory: string): WebFiles {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) =>
     each.isFile(),
   );

@@ -38,7 +38,7 @@ export interface BundleOptions {
   readonly root: string;
   /** The absolute path of the file with the default export of `defineApp(…)`. */
   readonly entry: string;
-  /** The built pages. Default: the application has none of its own. */
+  /** The built pages: `webFilesOf` of `@freehold/app/node`. Default: none. */
   readonly webFiles?: WebFiles | undefined;
 }
 

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { inOneSentence, loadScaffold } from '../dev/load-dev.ts';
 import { command } from '../lib/command.ts';
 
-const TEMPLATES = ['empty', 'react'] as const satisfies readonly TemplateName[];
+const TEMPLATES = ['empty', 'react', 'records'] as const satisfies readonly TemplateName[];
 
 /** The length is checked first: the message of the slug does not mention it. */
 const name = z.string().max(63, 'must have at most 63 characters').pipe(slug);
@@ -39,6 +39,7 @@ export const newCommand = command({
       does: 'in ./acme-notes, with packages from tarballs',
     },
     { line: 'freehold new acme-notes --template react', does: 'with a page of its own, made with React' },
+    { line: 'freehold new acme-notes --template records', does: 'made of records, with pages for them' },
     { line: 'freehold new acme-notes --title "Notes of Acme" --directory notes', does: 'in ./notes' },
     { line: 'freehold new acme-notes --json', does: 'for a program that reads the answer' },
   ],

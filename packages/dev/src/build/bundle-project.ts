@@ -1,5 +1,4 @@
 /** The deployment of a builder's folder: its declaration, and the files of its bundle. */
-import { join } from 'node:path';
 import { type BundledModule, bundleApp } from '@freehold/app/worker/bundle';
 import type { VerticalManifest } from '@freehold/contracts';
 import { makeScopeUnit } from '@freehold/kernel';
@@ -31,8 +30,8 @@ export interface ProjectBundle {
 export async function bundleProject(folder: string): Promise<ProjectBundle> {
   const project = readProject(folder);
   requireOneCopy(project);
-  return withLoaded(project, async ({ app, readWebFiles }) => {
-    const webFiles = typeof app.web === 'string' ? readWebFiles(join(project.root, app.web)) : undefined;
+  return withLoaded(project, async ({ app, webFilesOf }) => {
+    const webFiles = webFilesOf(app, project.root);
     if (typeof app.web === 'string' && !webFiles)
       throw new DevError(
         'validation_failed',

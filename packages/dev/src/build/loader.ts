@@ -3,7 +3,7 @@ import { setSourceMapsSupport } from 'node:module';
 import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { App, makeApp } from '@freehold/app';
-import type { readWebFiles } from '@freehold/app/node';
+import type { webFilesOf } from '@freehold/app/node';
 import type * as recordTools from '@freehold/app/records';
 import type { Project } from '../project/project.ts';
 import { type Bundle, type BundleSource, importOf } from './bundle.ts';
@@ -12,7 +12,7 @@ import { type Bundle, type BundleSource, importOf } from './bundle.ts';
 export interface LoadedApp {
   readonly app: App;
   readonly makeApp: typeof makeApp;
-  readonly readWebFiles: typeof readWebFiles;
+  readonly webFilesOf: typeof webFilesOf;
   /** Knows the records of the application alone, because it is of the same copy. */
   readonly records: typeof recordTools;
   readonly bundle: Bundle;
@@ -36,7 +36,7 @@ export function appSource(project: Project): BundleSource {
       `import * as entry from ${entry};`,
       'export const app = entry.default;',
       "export { makeApp } from '@freehold/app';",
-      "export { readWebFiles } from '@freehold/app/node';",
+      "export { webFilesOf } from '@freehold/app/node';",
       "export * as records from '@freehold/app/records';",
     ].join('\n'),
   };
@@ -53,8 +53,8 @@ export function makeInProcessLoader({ root, entry }: Project): AppLoader {
         throw new TypeError(
           `${relative(root, entry)} has no default export of an application: write export default defineApp(…)`,
         );
-      const { app, makeApp, readWebFiles, records } = loaded;
-      return { app, makeApp, readWebFiles, records, bundle };
+      const { app, makeApp, webFilesOf, records } = loaded;
+      return { app, makeApp, webFilesOf, records, bundle };
     },
   };
 }

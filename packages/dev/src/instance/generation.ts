@@ -1,6 +1,5 @@
 /** One version of the application with its engine: what serves requests between two saves. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import type { RunningApp } from '@freehold/app';
 import { IDENTITY_CHOICE_KEY, type Mail } from '@freehold/auth';
 import {
@@ -91,14 +90,14 @@ export async function openGeneration(loaded: LoadedApp, around: Surroundings): P
   }
 
   function serve(
-    { app, makeApp, readWebFiles }: LoadedApp,
+    { app, makeApp, webFilesOf }: LoadedApp,
     opened: NodeEngine,
     { root, secrets: { sealKey, platformSecret }, onMail }: Surroundings,
     onWork: (scopeId: string) => void,
   ): RunningApp {
     const keyring = makeKeyring([sealKey]);
     const vaultUnit = makeVaultUnit(keyring);
-    const webFiles = typeof app.web === 'string' ? readWebFiles(join(root, app.web)) : undefined;
+    const webFiles = webFilesOf(app, root);
     return makeApp(app, {
       engine: opened,
       vault: makeUnitVault((tenantId) => opened.unit(vaultUnit, tenantId, { create: true })),

@@ -73,6 +73,21 @@ test('a template lies over the empty one: its scripts and libraries are added', 
   expect(textOf(files, '.gitignore').split('\n')).toContain('web/dist/');
 });
 
+test('a project of records has no file of another feature, and says all in 60 lines beside imports and blank ones', () => {
+  const files = plan('paper', 'Paper', null, 'records');
+  expect([...files.keys()].filter((path) => path.startsWith('src/'))).toEqual([
+    'src/app.test.ts',
+    'src/app.ts',
+    'src/migrations.ts',
+  ]);
+  const declared = textOf(files, 'src/app.ts')
+    .replaceAll(/^import [^;]*;$/gm, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s*(?:\/\/|\/\*\*)/.test(line));
+  expect(declared.length).toBeLessThanOrEqual(60);
+  expect(textOf(files, 'AGENTS.md').trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+});
+
 test('files that git must not keep are ignored', () => {
   expect(textOf(plan('paper', 'Paper'), '.gitignore').split('\n')).toEqual(
     expect.arrayContaining(['node_modules/', '.freehold/', '.env']),

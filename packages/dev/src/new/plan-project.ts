@@ -11,8 +11,11 @@ const TEMPLATES = fileURLToPath(new URL('../../template', import.meta.url));
 const TEMPLATE_NAME = 'acme-notes';
 const TEMPLATE_TITLE = 'Acme Notes';
 
-/** `empty` is a feature without pages of its own; the others lie over it: their files replace its files. */
-export const TEMPLATE_NAMES = ['empty', 'react'] as const;
+/**
+ * `empty` is a feature without pages of its own. The others lie over it, so that their files replace its files; `records` has
+ * all of its source.
+ */
+export const TEMPLATE_NAMES = ['empty', 'react', 'records'] as const;
 export type TemplateName = (typeof TEMPLATE_NAMES)[number];
 
 /** npm would obey a file of this name in a package, so the template has another. */
@@ -45,6 +48,7 @@ export function planProject(project: Project): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const layer of layers)
     for (const file of filesOf(layer)) {
+      if (layer !== project.template && project.template === 'records' && file.startsWith('src/')) continue;
       const text = readFileSync(join(TEMPLATES, layer, file), 'utf8');
       const below = texts.get(file);
       texts.set(file, file === 'package.json' && below !== undefined ? mergedJson(below, text) : text);

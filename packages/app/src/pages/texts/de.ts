@@ -69,6 +69,7 @@ export const de: Texts = {
     formerMember: 'Ein früheres Mitglied',
     nonMember: 'Eine Person, die nicht zum Team gehört',
     platform: 'Die Plattform',
+    needsScript: 'Diese Seite braucht JavaScript. Team, Protokoll und Konto gehen ohne.',
   },
   front: {
     welcome: (business) => `Willkommen bei ${business}`,

@@ -23,6 +23,7 @@ export const en: Texts = {
     formerMember: 'A former teammate',
     nonMember: 'A person who is not on the team',
     platform: 'The platform',
+    needsScript: 'This page needs JavaScript. Team, log and account work without it.',
   },
   front: {
     welcome: (business) => `Welcome to ${business}`,

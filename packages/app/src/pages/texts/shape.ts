@@ -28,6 +28,8 @@ export interface Texts {
     readonly formerMember: string;
     readonly nonMember: string;
     readonly platform: string;
+    /** On a page that is made by a script, for browsers without. */
+    readonly needsScript: string;
   };
   readonly front: {
     readonly welcome: With<[business: string]>;

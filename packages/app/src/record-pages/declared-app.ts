@@ -1,0 +1,116 @@
+/** What an application declares, as its pages are made from it. Nothing here knows the caller. */
+import { inputShape, type JsonSchema } from '@freehold/contracts/http';
+import { httpBinding, isReadOnly, type OperationDeclaration, pathParams } from '@freehold/operations';
+import { z } from 'zod';
+import type { App } from '../declaration/app.ts';
+import { type AnyRecords, recordTypesOf } from '../records/records.ts';
+import type { DeclaredKind, DeclaredOperation } from '../wire/declared.ts';
+import { fieldModels, inWords, type TargetsByPattern } from './field-models.ts';
+
+/** An operation with what it takes to judge whether a caller may perform it. */
+export interface JudgedOperation {
+  readonly declaration: OperationDeclaration;
+  readonly model: DeclaredOperation;
+}
+
+export interface DeclaredApp {
+  /** Without the caller's part. */
+  readonly kinds: readonly Omit<DeclaredKind, 'attachments'>[];
+  readonly operations: readonly JudgedOperation[];
+}
+
+/** Each instance of an application asks for the same. */
+const known = new WeakMap<object, DeclaredApp>();
+
+/** Reads the declaration, once. */
+export function declaredApp({ operations }: Pick<App, 'operations'>): DeclaredApp {
+  const found = known.get(operations);
+  if (found) return found;
+  const types = recordTypesOf(operations);
+  const targets = new Map(types.map(({ id, type }) => [String(jsonSchema(id).pattern), type]));
+  const declared: DeclaredApp = {
+    kinds: types.map((each) => kindOf(each, targets)),
+    operations: Object.entries(operations).flatMap(([name, declaration]) =>
+      // Lists, and reading one record, are what the pages are made of, and no buttons on them.
+      types.some(({ type }) => name === `${type}/list` || name === `${type}/get`) && isReadOnly(declaration)
+        ? [{ declaration, model: { ...operationModel(name, declaration, targets), fields: [] } }]
+        : [{ declaration, model: operationModel(name, declaration, targets) }],
+    ),
+  };
+  known.set(operations, declared);
+  return declared;
+}
+
+function kindOf({ type, shape }: AnyRecords, targets: TargetsByPattern): DeclaredApp['kinds'][number] {
+  const { parameter, plural, table, title, filters, sorts } = shape;
+  const fields = z.object(Object.fromEntries(table.fields.map(({ name, schema }) => [name, schema])));
+  return {
+    type,
+    parameter,
+    singular: inWords(type),
+    several: inWords(plural),
+    page: pageOf(plural),
+    path: `/api/${plural}`,
+    title,
+    fields: fieldModels(jsonSchema(fields), targets),
+    isSearched: table.search.length > 0,
+    filters: filters.map((names) => [...names]),
+    sorts: [...sorts],
+  };
+}
+
+/** The addresses of supplied pages, which no type of records has. */
+const SUPPLIED = new Set(['accept-invite', 'account', 'claim', 'erase', 'log', 'settings', 'team']);
+/** The first segments of addresses that are no pages. */
+const CLOSED = new Set(['api', 'assets', 'internal', 'oauth', 'problems', 'public']);
+
+/** The address of the pages of a type. */
+function pageOf(plural: string): string {
+  return SUPPLIED.has(plural) || CLOSED.has(plural) ? `/records/${plural}` : `/${plural}`;
+}
+
+function operationModel(
+  name: string,
+  operation: OperationDeclaration,
+  targets: TargetsByPattern,
+): DeclaredOperation {
+  const { summary, description, mcp } = operation;
+  const { method, path } = httpBinding(name, operation);
+  const about = aboutOf(operation);
+  const fields = fieldModels(inputShape(operation.input).root, targets);
+  return {
+    name,
+    summary,
+    ...(description !== undefined && { description }),
+    method,
+    path,
+    isReading: isReadOnly(operation),
+    isDestructive: (typeof mcp === 'object' && mcp.destructive === true) || method === 'DELETE',
+    about,
+    fields: fields.filter((field) => field.name !== about?.parameter),
+  };
+}
+
+/** Stands before the name of an input field in the value that it has here: no type has it in its name. */
+const FIELD = '\u0000';
+
+/** The record that an operation is about, learnt by an input whose fields have their own names as values. */
+function aboutOf({ entity, http }: OperationDeclaration): DeclaredOperation['about'] {
+  if (!entity) return null;
+  try {
+    const named = new Proxy({}, { get: (_, key) => FIELD + String(key) });
+    const { type, id } = entity(named);
+    const parameter = String(id).slice(FIELD.length);
+    if (!String(id).startsWith(FIELD) || type.includes(FIELD)) return null;
+    // An operation that takes further ids in its address has a page of its own to be reached from.
+    return (http ? pathParams(http.path) : []).some((each) => each !== parameter)
+      ? null
+      : { type, parameter };
+  } catch {
+    return null;
+  }
+}
+
+function jsonSchema(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { io: 'input' }) as JsonSchema;
+}

@@ -1,0 +1,78 @@
+/** Loading of answers, and single keys as shortcuts. */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { asRefusal, type Refusal } from './api.ts';
+
+export interface Loaded<T> {
+  /** The last answer, also while the next one is loaded; null at first. */
+  readonly value: T | null;
+  readonly refusal: Refusal | null;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+/** Loads for a key, and again when it changes. An answer that was overtaken is dropped. */
+export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
+    value: null,
+    refusal: null,
+    isLoading: true,
+  });
+  const [times, setTimes] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key and the number of times stand for what is loaded.
+  useEffect(() => {
+    const stop = new AbortController();
+    setState((before) => ({ ...before, isLoading: true }));
+    latest.current(stop.signal).then(
+      (value) => !stop.signal.aborted && setState({ value, refusal: null, isLoading: false }),
+      (error: unknown) =>
+        !stop.signal.aborted && setState({ value: null, refusal: asRefusal(error), isLoading: false }),
+    );
+    return () => stop.abort();
+  }, [key, times]);
+  return { ...state, reload: useCallback(() => setTimes((before) => before + 1), []) };
+}
+
+const SHORTCUTS_OFF = 'shortcuts-off';
+
+/** Single keys can be switched off (WCAG 2.2, 2.1.4): speech input types them. */
+export const shortcuts = {
+  areOn: (): boolean => localStorage.getItem(SHORTCUTS_OFF) === null,
+  set: (on: boolean): void => {
+    if (on) localStorage.removeItem(SHORTCUTS_OFF);
+    else localStorage.setItem(SHORTCUTS_OFF, '1');
+  },
+};
+
+/** Runs an action at a single key, unless it is typed into a field, a dialog is open, or shortcuts are off. */
+export function useKeys(actions: Readonly<Record<string, (() => void) | undefined>>): void {
+  const latest = useRef(actions);
+  latest.current = actions;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      const target = event.target as HTMLElement;
+      if (target.closest('input:not([type=checkbox]), textarea, select, dialog, [contenteditable]')) return;
+      if (document.querySelector('dialog[open]') || !shortcuts.areOn()) return;
+      const action = latest.current[event.key];
+      if (!action) return;
+      event.preventDefault();
+      action();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+}
+
+/** A text in the browser's own storage, under a name; null for none. */
+export function useStored(name: string): readonly [string | null, (value: string) => void] {
+  const [value, setValue] = useState(() => localStorage.getItem(name));
+  return [
+    value,
+    (next) => {
+      localStorage.setItem(name, next);
+      setValue(next);
+    },
+  ];
+}
