@@ -1,4 +1,4 @@
-/** What pages of records are made from: the declaration for a caller, the operations for a record, and the page itself. */
+/** The sources of the pages of records: the declaration for a caller, the operations for a record, and the page itself. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';

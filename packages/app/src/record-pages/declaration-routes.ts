@@ -78,7 +78,7 @@ async function offered(
   return { operations: judged.flat().map(({ model }) => model.name) };
 }
 
-/** What is archived can be taken back, and nothing else of the supplied operations; what is not, cannot. */
+/** Whether a supplied operation fits the record: an archived one can be taken back, and neither changed nor archived. */
 function fitsState(name: string, type: string, output: unknown): boolean {
   const isArchived = (output as { readonly archivedAt?: unknown } | null)?.archivedAt != null;
   if (name === `${type}/unarchive`) return isArchived;

@@ -1,4 +1,4 @@
-/** What an application declares, as its pages are made from it. Nothing here knows the caller. */
+/** The declaration of an application, as its pages are made from it. Nothing here knows the caller. */
 import { inputShape, type JsonSchema } from '@freehold/contracts/http';
 import { httpBinding, isReadOnly, type OperationDeclaration, pathParams } from '@freehold/operations';
 import { z } from 'zod';

@@ -67,7 +67,7 @@ export const declaredKind = z.object({
   filters: z.array(z.array(z.string())),
   /** The orders of a list, the usual one first. */
   sorts: z.array(z.string()),
-  /** What the caller may do with files of a record, everywhere or on some; null where records have none. */
+  /** The caller's rights on files of a record, everywhere or on some; null where records have none. */
   attachments: z.object({ write: z.boolean(), remove: z.boolean() }).nullable(),
 });
 export type DeclaredKind = z.infer<typeof declaredKind>;

@@ -1,4 +1,4 @@
-/** What a form sends, and what it keeps when another person was faster. */
+/** A form sends what was changed, and keeps it when another person was faster. */
 import { expect, test } from 'vitest';
 import type { DeclaredField } from '../../src/wire/declared.ts';
 import { faultsOf, judge, judgeChange, overtakenFields, rebased, valuesOf } from '../../web/lib/forms.ts';

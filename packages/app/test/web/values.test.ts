@@ -1,4 +1,4 @@
-/** What people type, what is sent, and what is shown. */
+/** Values as people type them, as they are sent, and as they are shown. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DeclaredField } from '../../src/wire/declared.ts';

@@ -13,7 +13,7 @@ export interface FieldProps {
 }
 
 /** The attributes that join an input to its label, hint and fault. */
-export interface Joined {
+export interface Wiring {
   readonly id: string;
   readonly required: boolean;
   readonly 'aria-describedby': string | undefined;
@@ -23,7 +23,7 @@ export interface Joined {
 export function Field({ field, value, fault, onChange }: FieldProps) {
   const id = useId();
   const describedBy = [field.hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
-  const joined: Joined = {
+  const wiring: Wiring = {
     id,
     required: field.required,
     'aria-describedby': describedBy || undefined,
@@ -48,7 +48,7 @@ export function Field({ field, value, fault, onChange }: FieldProps) {
       <div className="field">
         <label className="check">
           <input
-            {...joined}
+            {...wiring}
             // A box that is not ticked is an answer, too.
             required={false}
             type="checkbox"
@@ -62,7 +62,7 @@ export function Field({ field, value, fault, onChange }: FieldProps) {
     );
   if (field.kind === 'choices')
     return (
-      <fieldset className="field" aria-describedby={joined['aria-describedby']}>
+      <fieldset className="field" aria-describedby={wiring['aria-describedby']}>
         <legend>
           {field.label}
           <Need field={field} />
@@ -89,7 +89,7 @@ export function Field({ field, value, fault, onChange }: FieldProps) {
         {field.label}
         <Need field={field} />
       </label>
-      <Input field={field} value={value} joined={joined} onChange={onChange} />
+      <Input field={field} value={value} wiring={wiring} onChange={onChange} />
       {notes}
     </div>
   );
@@ -116,14 +116,14 @@ function Need({ field }: { readonly field: DeclaredField }) {
 interface InputProps {
   readonly field: DeclaredField;
   readonly value: Exclude<Typed, boolean>;
-  readonly joined: Joined;
+  readonly wiring: Wiring;
   readonly onChange: (value: Typed) => void;
 }
 
-function Input({ field, value, joined, onChange }: InputProps) {
+function Input({ field, value, wiring, onChange }: InputProps) {
   const text = typeof value === 'string' ? value : '';
   const common = {
-    ...joined,
+    ...wiring,
     name: field.name,
     value: text,
     // The browser's own suggestions would be other records' data.
@@ -138,13 +138,13 @@ function Input({ field, value, joined, onChange }: InputProps) {
           target={field.target ?? ''}
           label={field.label}
           value={value as Related | null}
-          joined={joined}
+          wiring={wiring}
           onChange={onChange}
         />
       );
     case 'choice':
       return (
-        <select {...joined} name={field.name} value={text} onChange={typed}>
+        <select {...wiring} name={field.name} value={text} onChange={typed}>
           {(!field.required || text === '') && <option value="">{field.required ? t.choose : t.none}</option>}
           {field.options?.map((option) => (
             <option key={option.value} value={option.value}>
@@ -155,7 +155,7 @@ function Input({ field, value, joined, onChange }: InputProps) {
       );
     case 'boolean':
       return (
-        <select {...joined} name={field.name} value={text} onChange={typed}>
+        <select {...wiring} name={field.name} value={text} onChange={typed}>
           {hasThreeStates(field) && <option value="">{t.none}</option>}
           <option value="true">{t.yes}</option>
           <option value="false">{t.no}</option>

@@ -25,7 +25,7 @@ export function FilterField({
           target={field.target ?? ''}
           label={field.label}
           value={value === '' ? null : { id: value, name: null }}
-          joined={{ id, required: false, 'aria-describedby': undefined, 'aria-invalid': undefined }}
+          wiring={{ id, required: false, 'aria-describedby': undefined, 'aria-invalid': undefined }}
           onChange={(chosen) => onChange(chosen?.id ?? '')}
         />
       </div>

@@ -1,4 +1,4 @@
-/** What happened to a record, who did it, and when. */
+/** The events of a record: who did it, and when. */
 import { useEffect, useState } from 'react';
 import type { DeclaredField, DeclaredKind } from '../../src/wire/declared.ts';
 import type { HistoryEntry } from '../../src/wire/wire.ts';

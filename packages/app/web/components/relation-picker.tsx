@@ -7,7 +7,7 @@ import type { JsonRecord } from '../lib/forms.ts';
 import { t } from '../lib/language.ts';
 import type { Related } from '../lib/values.ts';
 import { Button, Icon } from './basics.tsx';
-import type { Joined } from './field.tsx';
+import type { Wiring } from './field.tsx';
 
 const HITS_MAX = 8;
 /** A type of records without a search shows so many, and narrows them in the browser. */
@@ -18,11 +18,11 @@ interface PickerProps {
   readonly target: string;
   readonly label: string;
   readonly value: Related | null;
-  readonly joined: Joined;
+  readonly wiring: Wiring;
   readonly onChange: (value: Related | null) => void;
 }
 
-export function RelationPicker({ target, label, value, joined, onChange }: PickerProps) {
+export function RelationPicker({ target, label, value, wiring, onChange }: PickerProps) {
   const { declaration } = useApp();
   const kind = kindOf(declaration, target);
   const mayList = kind !== undefined && operationOf(declaration, `${target}/list`) !== undefined;
@@ -68,7 +68,7 @@ export function RelationPicker({ target, label, value, joined, onChange }: Picke
     // Those who may not open the list can still name a record whose id they were given.
     return (
       <input
-        {...joined}
+        {...wiring}
         value={value?.id ?? ''}
         autoComplete="off"
         onChange={(event) =>
@@ -76,11 +76,11 @@ export function RelationPicker({ target, label, value, joined, onChange }: Picke
         }
       />
     );
-  const list = `${joined.id}-list`;
+  const list = `${wiring.id}-list`;
   return (
     <div className="picker">
       <input
-        {...joined}
+        {...wiring}
         ref={input}
         role="combobox"
         aria-expanded={isOpen && hits.length > 0}

@@ -1,8 +1,8 @@
-/** What every part of the pages knows: the declaration, the surroundings, and the notices of this page. */
+/** Shared by every part of the pages: the declaration, the surroundings, and the notices of this page. */
 import { createContext, useContext } from 'react';
 import type { Declaration, DeclaredKind, DeclaredOperation } from '../../src/wire/declared.ts';
 
-/** What the server says in the page itself. */
+/** The data that the server put into the page itself. */
 export interface Surroundings {
   readonly business: string;
   readonly person: string | null;

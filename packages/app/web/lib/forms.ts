@@ -1,4 +1,4 @@
-/** What a form sends, and what it does about changes of others. Pure. */
+/** The input that a form sends, and its answer to changes of others. Pure. */
 import type { DeclaredField } from '../../src/wire/declared.ts';
 import { parseTyped, type Related, type Spoken, type Typed, typedOf } from './values.ts';
 

@@ -11,7 +11,7 @@ export interface Related {
   readonly name: string | null;
 }
 
-/** What a form holds of a field; an empty text, or no related record, is no value. */
+/** The content of a field in a form; an empty text, or no related record, is no value. */
 export type Typed = string | boolean | readonly string[] | Related | null;
 
 /** The language that values are typed and shown in. */

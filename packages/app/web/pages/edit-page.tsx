@@ -118,7 +118,7 @@ function Edit({ kind, update, id, path, read }: EditProps & { readonly path: str
   );
 }
 
-/** What another person changed meanwhile, beside what was typed. */
+/** The changes of another person, beside what was typed. */
 function Compared({
   overtaken,
   values,

@@ -158,7 +158,7 @@ function Tools({ kind, state, go, searchField }: ToolsProps) {
   const [typed, setTyped] = useState(state.q);
   const latest = useRef(go);
   latest.current = go;
-  // What the address says wins, when the reader goes back.
+  // The address wins when the reader goes back.
   useEffect(() => setTyped(state.q), [state.q]);
   useEffect(() => {
     if (typed.trim() === state.q) return;
