@@ -1,9 +1,11 @@
 /** Any input to any operation: an answer of the contract, never a 5xx, and no write by a refusal. */
+
 import { problemSchema } from '@freehold/contracts';
 import { httpBinding, isReadOnly } from '@freehold/operations';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { anyCharacter } from '../../../packages/testkit/src/index.ts';
 import { operations } from '../src/vertical/operations.ts';
 import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
@@ -28,7 +30,7 @@ afterAll(async () => {
 const anyValue = (field: string): fc.Arbitrary<unknown> =>
   fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
-    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.string({ unit: anyCharacter, maxLength: 40 }),
     fc.constantFrom(
       known[field] ?? 'x',
       '',

@@ -1,5 +1,7 @@
 /** Requests for any declared operation: well-formed ones from its schemas, and hostile ones from nowhere. */
+
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { anyCharacter } from '@freehold/testkit';
 import fc from 'fast-check';
 import { isUnsafe, strictInput } from '../../src/declared/operations.ts';
 import { valuesOf } from './from-schema.ts';
@@ -78,7 +80,7 @@ const ODD_TEXT = [
 ];
 
 /** Text that programs trip over, and any other. */
-export const text = fc.oneof(fc.constantFrom(...ODD_TEXT), fc.string({ unit: 'binary' }), fc.string());
+export const text = fc.oneof(fc.constantFrom(...ODD_TEXT), fc.string({ unit: anyCharacter }), fc.string());
 /** The same, as the name of a field. */
 export const names = fc.oneof(fc.constantFrom(...ODD_NAMES), fc.string());
 /** The values that a header may hold: others are refused before a request exists. */
@@ -114,7 +116,7 @@ export const hostileBodies = fc.oneof(
   fc.constant(null),
   fc.json(),
   fc.dictionary(names, fc.jsonValue()).map((value) => JSON.stringify(value)),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.uint8Array({ maxLength: 64 }).map((bytes) => new Uint8Array(bytes)),
   fc.constantFrom(
     `${'['.repeat(5000)}${']'.repeat(5000)}`,

@@ -1,3 +1,4 @@
+import { anyCharacter } from '@freehold/testkit';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readTicket, signTicket } from './rounds.ts';
@@ -38,7 +39,7 @@ test('a ticket with any one character changed, added or removed is refused', () 
 test('no other text is a ticket, and none makes it throw', () => {
   for (const text of ['', '.', 'a.b', 'a.b.c', `${signTicket(key, claims)}=`, `${signTicket(key, claims)}.`])
     expect(readTicket(key, text)).toBeNull();
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => readTicket(key, text) === null));
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => readTicket(key, text) === null));
 });
 
 test('any claims come back as they were', () => {
