@@ -5,6 +5,8 @@ const src = 'packages/operations/src/mcp';
 const records = 'packages/vertical-host/src/mcp/records.ts';
 const recordsTest = 'packages/vertical-host/src/mcp/records.test.ts';
 const prompts = 'packages/vertical-host/src/mcp/prompts.test.ts';
+const consents = 'packages/control-plane/src/mcp/consents.ts';
+const consent = 'packages/control-plane/test/staff/mcp-consent.test.ts';
 const endpoint = 'packages/vertical-host/src/mcp/mcp-endpoint.test.ts';
 const fieldwork = 'examples/fieldwork/test/mcp.test.ts';
 
@@ -126,5 +128,95 @@ export const MCP: readonly Mutant[] = [
     find: 'const isFollowed = progress !== undefined &&',
     replace: 'const isFollowed = progress !== null &&',
     killer: inNode('packages/control-plane/test/long-work.test.ts', 'gets the record of its beginning'),
+  },
+  {
+    id: 'mcp-consent-never-asked',
+    requirement: 'C-09',
+    claim: 'A destructive call is made without a question to the person.',
+    file: 'packages/control-plane/src/mcp/mcp-endpoint.ts',
+    find: 'annotations.destructiveHint && operation.plan !== undefined',
+    replace: 'annotations.destructiveHint && operation.plan === null',
+    killer: inNode(consent, 'shows the plan, and what the person agrees to'),
+  },
+  {
+    id: 'mcp-consent-made-up',
+    requirement: 'C-09',
+    claim: 'An answer with a state that was made up counts.',
+    file: consents,
+    find: 'opened === null) throw malformed',
+    replace: 'opened === undefined) throw malformed',
+    killer: inNode(consent, 'whose state is made up does nothing'),
+  },
+  {
+    id: 'mcp-consent-of-another-caller',
+    requirement: 'C-09',
+    claim: 'An answer of another caller counts.',
+    file: consents,
+    find: "['plan', ...callerOf(call.actor)]",
+    replace: "['plan']",
+    killer: inNode(consent, 'by another caller does nothing'),
+  },
+  {
+    id: 'mcp-consent-to-another-plan',
+    requirement: 'C-09',
+    claim: 'The answer to one plan counts for another.',
+    file: consents,
+    find: 'ifMatch }, plan]',
+    replace: 'ifMatch }]',
+    killer: inNode(consent, 'asks again when the plan has changed'),
+  },
+  {
+    id: 'mcp-consent-forever',
+    requirement: 'C-09',
+    claim: 'An answer counts however late it comes.',
+    file: consents,
+    find: 'now() < atMs + ANSWER_WITHIN_MS',
+    replace: 'now() > 0',
+    killer: inNode(consent, 'after 600000 ms is input_required'),
+  },
+  {
+    id: 'mcp-consent-once-and-for-all',
+    requirement: 'C-09',
+    claim: 'The same plan, agreed to another day, is answered from the first time and not carried out.',
+    file: consents,
+    find: '`consent-${atMs}-${digest}`',
+    replace: '`consent-${digest}`',
+    killer: inNode(consent, 'counts again another time'),
+  },
+  {
+    id: 'mcp-consent-declined',
+    requirement: 'C-09',
+    claim: 'A call is made although the person declined.',
+    file: consents,
+    find: "said.answer !== 'accepted'",
+    replace: "said.answer === 'cancelled'",
+    killer: inNode(consent, 'does nothing where the person declines'),
+  },
+  {
+    id: 'mcp-consent-unticked',
+    requirement: 'C-09',
+    claim: 'An answer without the tick is taken for consent.',
+    file: `${src}/consent.ts`,
+    find: "filled.ok ? 'accepted' : 'declined'",
+    replace: "filled ? 'accepted' : 'declined'",
+    killer: inNode(consent, 'does nothing where the person says no'),
+  },
+  {
+    id: 'mcp-consent-twice',
+    requirement: 'C-09',
+    claim: 'An answer that arrives twice is carried out twice.',
+    file: 'packages/control-plane/src/mcp/mcp-endpoint.ts',
+    find: '{ ...agreed, ...input,',
+    replace: '{ ...input,',
+    killer: inNode(consent, 'twice at once is done once'),
+  },
+  {
+    id: 'mcp-consent-of-urls-only',
+    requirement: 'C-09',
+    claim: 'A client that can only open addresses is sent a form.',
+    file: `${src}/consent.ts`,
+    find: 'elicitation.form !== undefined || elicitation.url === undefined',
+    replace: 'elicitation !== null',
+    killer: inNode(consent, 'is asked of a client that says'),
   },
 ];

@@ -141,7 +141,8 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
       mountDevicePage(app, { staff, origin });
     }
     const { hostnames = [] } = options;
-    mountMcp(app, { hostAdmin, operations, origin, hostnames, onIncident, admit });
+    const { sealingSecrets } = staff ?? {};
+    mountMcp(app, { hostAdmin, operations, origin, hostnames, onIncident, admit, now, sealingSecrets });
   }
   const verticalOf = (secret: string) => requireVerticalSecret(secret, platformSecret);
   mountOperations(app, operations, { ...people, hostAdmin, verticalOf, admit });

@@ -1,4 +1,6 @@
 /** The authorization server of an instance, for programs: the entry `@freehold/auth/programs`. */
+
+export { makeSeals, type Seals } from '../lib/seals.ts';
 export {
   type AuthorizationRequest,
   type AuthorizationServer,

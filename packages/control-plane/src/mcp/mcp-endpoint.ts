@@ -6,14 +6,16 @@ import { PlatformError, type Problem, publicError, toProblem } from '@freehold/c
 import { answerOtherMethod, readJsonObject, requireOwnAddress } from '@freehold/contracts/http';
 import { type Actor, type AdminResult, type HostAdmin, mayCall } from '@freehold/directory';
 import type { OperationRecord } from '@freehold/directory/declarations';
-import { answerMcp, type ToolAnswer, type ToolCall } from '@freehold/operations/mcp';
+import { answerMcp, type ConsentQuestion, type ToolAnswer, type ToolCall } from '@freehold/operations/mcp';
 import type { Context, Hono } from 'hono';
+import { z } from 'zod';
 import { type AdminOperationTable, answerForm } from '../declared/operations.ts';
 import type { AdmitActor, ControlPlaneEnv, IncidentPlace } from '../http/env.ts';
 import { authenticate, COMMON_HEADERS } from '../http/serve.ts';
 import { mcpMetadataUrl } from '../oauth/metadata.ts';
 import { CONTROL_PLANE_INFO } from '../openapi/document.ts';
-import { type AdminTool, adminToolsOf } from './admin-tools.ts';
+import { type AdminTool, adminToolsOf, type ToolInput } from './admin-tools.ts';
+import { type Consented, type Consents, makeConsents } from './consents.ts';
 
 const PATH = '/mcp';
 
@@ -25,11 +27,16 @@ export interface McpDeps {
   readonly hostnames: readonly string[];
   readonly onIncident: (error: unknown, where: IncidentPlace) => void;
   readonly admit: AdmitActor;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Seal the questions that people are asked: the first seals, all open. Default: a key of this process. */
+  readonly sealingSecrets?: readonly string[] | undefined;
 }
 
 /** @throws TypeError when an operation cannot be a tool. */
 export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
   const tools = adminToolsOf(deps.operations);
+  const consents = makeConsents({ secrets: deps.sealingSecrets, now: deps.now });
   app.post(PATH, async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.origin(), hostnames: deps.hostnames });
     // Tokens only: a session is for our own pages. The message is read after that.
@@ -46,7 +53,7 @@ export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
       serverInfo: SERVER,
       tools,
       listed: () => tools.filter(({ operation }) => mayCall(operation, actor)),
-      call: (call) => perform({ c, actor, deps }, call),
+      call: (call) => perform({ consents, c, actor, deps }, call),
       problemOf: (thrown) => problemOf(c, thrown, deps),
       headers: COMMON_HEADERS,
     });
@@ -61,27 +68,53 @@ const SERVER = {
 };
 
 interface Serving {
+  readonly consents: Consents;
   readonly c: Context<ControlPlaneEnv>;
   readonly actor: Actor;
   readonly deps: McpDeps;
 }
 
 /**
- * Makes a call. Long work answers at once with its record; a client that asked for progress gets the record when the work
+ * Makes a call, where it destroys something after its person agreed to the plan, if their client can ask. Long work answers at once with its record; a client that asked for progress gets the record when the work
  * has ended, and hears of each step before. One that leaves stops no work: `operations_cancel` does.
  */
-async function perform({ c, actor, deps }: Serving, call: ToolCall<AdminTool>): Promise<ToolAnswer> {
-  const { tool, given, meta, progress } = call;
+async function perform(serving: Serving, call: ToolCall<AdminTool>): Promise<ToolAnswer | ConsentQuestion> {
+  const { c, actor, deps, consents } = serving;
+  const { tool, given, meta, progress, consent } = call;
   const operation = tool.operation.name;
   c.set('operation', operation);
   const input = tool.read(given, meta);
   const { requestId } = c.var;
+  const agreed: ConsentQuestion | Partial<Consented> =
+    consent && asksFirst(tool, input)
+      ? await consents.settle({ tool, input, actor, plan: () => planOf(serving, tool, input) }, consent)
+      : {};
+  if ('question' in agreed) return agreed;
   const isFollowed = progress !== undefined && tool.operation.success === 202;
   const events = isFollowed ? { events: true as const } : {};
-  const result = await deps.hostAdmin.perform({ ...input, ...events, operation, actor, requestId });
+  const asked = { ...agreed, ...input, ...events, operation, actor, requestId };
+  const result = await deps.hostAdmin.perform(asked);
   const last = result.events ? await follow(result.events, call) : null;
   const value = declaredValue(tool, result.status, last ?? result.value);
   return { value, version: result.etag, replayed: result.replayed };
+}
+
+/** Whether the person is asked: the call destroys something, and can tell what. A plan that is asked for is just told. */
+function asksFirst({ operation, annotations }: AdminTool, { query }: ToolInput): boolean {
+  return annotations.destructiveHint && operation.plan !== undefined && query.dryRun !== true;
+}
+
+/** The plan of a call, by which nothing is changed and no key is kept. */
+async function planOf({ c, actor, deps }: Serving, tool: AdminTool, input: ToolInput): Promise<object> {
+  const { idempotencyKey: _none, ...rest } = input;
+  const { requestId } = c.var;
+  const query = { ...input.query, dryRun: true };
+  const operation = tool.operation.name;
+  const { status, value } = await deps.hostAdmin.perform({ ...rest, query, operation, actor, requestId });
+  return z
+    .object()
+    .loose()
+    .parse(declaredValue(tool, status, value));
 }
 
 /** Tells the client each step, and returns the last record; null where the client left before there was one. */

@@ -7,11 +7,14 @@ import {
   type CallToolResult,
   createMcpHandler,
   type Implementation,
+  type InputRequiredResult,
+  isInputRequiredResult,
   McpServer,
   ProtocolError,
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
+import { type ConsentChannel, type ConsentQuestion, consentChannel, questionResult } from './consent.ts';
 import { contentBlocks } from './content-blocks.ts';
 import { type McpMessage, readMcpMessage } from './message.ts';
 import { MCP_META } from './meta.ts';
@@ -40,6 +43,8 @@ export interface ToolCall<T extends McpTool> {
   readonly signal: AbortSignal;
   /** Tells the client how far the work is; absent where it did not ask. It never rejects. */
   readonly progress?: (step: Progress) => Promise<void>;
+  /** Absent where the client cannot ask its person. */
+  readonly consent?: ConsentChannel;
 }
 
 /** One report on a call. `progress` grows from one to the next (MCP 2026-07-28, "Progress"). */
@@ -55,8 +60,8 @@ export interface McpPolicy<T extends McpTool> {
   readonly tools: readonly T[];
   /** The tools that are listed to this caller, in the same order. Calling another is refused by `call`. */
   listed(): Promise<readonly T[]> | readonly T[];
-  /** Makes a call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
-  call(call: ToolCall<T>): Promise<ToolAnswer>;
+  /** Makes a call, or has the person asked first, by the channel of the call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
+  call(call: ToolCall<T>): Promise<ToolAnswer | ConsentQuestion>;
   /** Default: none, and none are announced. */
   readonly resources?: ResourcePolicy;
   /** Default: none, and none are announced. */
@@ -120,20 +125,25 @@ function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
     const tool = policy.tools.find(({ name }) => name === params.name);
     if (!tool) throw malformed('There is no such tool.');
     const call = { tool, given: params.arguments ?? {}, meta: params._meta, ...channelOf(context) };
-    return mcp.server.projectCallToolResult(await resultOf(policy, call), tool.outputSchema);
+    const result = await resultOf(policy, call);
+    return isInputRequiredResult(result)
+      ? result
+      : mcp.server.projectCallToolResult(result, tool.outputSchema);
   });
   return mcp;
 }
 
 /** The line to the client of a call while it is made. A client that left hears nothing, and that is no failure of ours. */
-function channelOf({ mcpReq }: ServerContext): Pick<ToolCall<McpTool>, 'signal' | 'progress'> {
-  const { signal, notify, _meta } = mcpReq;
+function channelOf(context: ServerContext): Pick<ToolCall<McpTool>, 'signal' | 'progress' | 'consent'> {
+  const { signal, notify, _meta } = context.mcpReq;
+  const consent = consentChannel(context);
   const progressToken = _meta?.progressToken;
-  if (progressToken === undefined) return { signal };
+  const report = (step: Progress) =>
+    notify({ method: 'notifications/progress', params: { ...step, progressToken } }).catch(() => undefined);
   return {
     signal,
-    progress: (step) =>
-      notify({ method: 'notifications/progress', params: { ...step, progressToken } }).catch(() => undefined),
+    ...(progressToken === undefined ? {} : { progress: report }),
+    ...(consent === null ? {} : { consent }),
   };
 }
 
@@ -146,9 +156,10 @@ function listed({ name, title, description, inputSchema, outputSchema, annotatio
 async function resultOf<T extends McpTool>(
   policy: Pick<McpPolicy<T>, 'call' | 'problemOf'>,
   call: ToolCall<T>,
-): Promise<CallToolResult> {
+): Promise<CallToolResult | InputRequiredResult> {
   try {
-    return answerResult(call.tool, await policy.call(call));
+    const answer = await policy.call(call);
+    return 'question' in answer ? questionResult(answer) : answerResult(call.tool, answer);
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     return problemResult(call.tool, await policy.problemOf(thrown));

@@ -1,4 +1,5 @@
 /** Operations, records and prompts for clients of the Model Context Protocol. Start with `endpoint.ts`. */
+export type * from './consent.ts';
 export * from './content-blocks.ts';
 export * from './endpoint.ts';
 export * from './meta.ts';

@@ -1,0 +1,47 @@
+/** A plan in words, for the person who is asked whether it should be carried out. */
+import type { AdminOperation } from '@freehold/directory/declarations';
+
+/** The number of items of a list that are shown by themselves. */
+const ITEMS_MAX = 5;
+/** The lines of a plan that are shown. */
+const LINES_MAX = 40;
+/** The characters of one text that are shown. */
+const TEXT_MAX = 200;
+
+/** Characters without a shape of their own, or that turn the text around them: a name must not change what is beside it. */
+const SHAPELESS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]+/gu;
+
+/**
+ * The question: what the operation does, then one line for each fact of the plan, by its path: `counts scopes: 2`.
+ * @param plan as the operation declares it.
+ */
+export function planWords({ summary, name }: Pick<AdminOperation, 'summary' | 'name'>, plan: object): string {
+  const lines = linesOf(plan, []).filter((line) => line !== 'dryRun: yes');
+  const shown = lines.slice(0, LINES_MAX);
+  const rest = lines.length > shown.length ? [`and ${lines.length - shown.length} more lines`] : [];
+  return [`${summary} (${name})?`, '', ...shown, ...rest].join('\n');
+}
+
+function linesOf(value: object, path: readonly string[]): string[] {
+  return Object.entries(value).flatMap(([key, each]: [string, unknown]) => {
+    const at = [...path, key];
+    const isPart = typeof each === 'object' && each !== null && !Array.isArray(each);
+    return isPart ? linesOf(each, at) : [`${at.join(' ')}: ${wordsOf(each)}`];
+  });
+}
+
+function wordsOf(value: unknown): string {
+  if (value === null || value === undefined) return 'none';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return listOf(value);
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const plain = text.replace(SHAPELESS, ' ');
+  return plain.length <= TEXT_MAX ? plain : `${plain.slice(0, TEXT_MAX)}…`;
+}
+
+function listOf(items: readonly unknown[]): string {
+  if (items.length === 0) return 'none';
+  const shown = items.slice(0, ITEMS_MAX).map(wordsOf);
+  const more = items.length > shown.length ? ` and ${items.length - shown.length} more` : '';
+  return `${shown.join(', ')}${more}`;
+}

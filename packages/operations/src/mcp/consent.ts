@@ -1,0 +1,73 @@
+/**
+ * A question to the person before a call is made, by a client that can ask them: two requests, and nothing is kept between
+ * them (MCP 2026-07-28, "Multi Round-Trip Requests" and "Elicitation"). Clients of earlier revisions are asked nothing: that
+ * takes a session, and there are none.
+ */
+import {
+  acceptedContent,
+  CLIENT_CAPABILITIES_META_KEY,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+/** The way to the person behind a client. */
+export interface ConsentChannel {
+  /** The answer to a question, with its state; null where this call brings no answer. */
+  readonly said: ConsentGiven | null;
+}
+
+export interface ConsentGiven {
+  /** As it came back: the client could have made it up. */
+  readonly state: string;
+  readonly answer: 'accepted' | 'declined' | 'cancelled';
+}
+
+/** A question, in place of the answer of a call. */
+export interface ConsentQuestion {
+  /** The words that the person reads: what would be done. */
+  readonly question: string;
+  /** Comes back with the answer, so that the endpoint protects it from being made up. */
+  readonly state: string;
+}
+
+const KEY = 'consent';
+const capable = z.looseObject({
+  [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
+    elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial(),
+  }),
+});
+const form = z.object({ ok: z.boolean().meta({ title: 'Do it' }) });
+
+/** The channel of a call; null for a client that did not say that it can show a form. */
+export function consentChannel({ mcpReq }: ServerContext): ConsentChannel | null {
+  if (!showsForms(mcpReq.envelope)) return null;
+  const state = mcpReq.requestState<string>();
+  const answer = answerOf(mcpReq.inputResponses);
+  return { said: state === undefined || answer === null ? null : { state, answer } };
+}
+
+/** A client that names no mode shows forms (MCP 2026-07-28, "Elicitation", Capabilities). */
+function showsForms(envelope: unknown): boolean {
+  const elicitation = capable.safeParse(envelope).data?.[CLIENT_CAPABILITIES_META_KEY].elicitation;
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+/** The answer; null where there is none, or a form that was not filled in: then the person is asked again. */
+function answerOf(responses: ServerContext['mcpReq']['inputResponses']): ConsentGiven['answer'] | null {
+  const said = inputResponse(responses, KEY);
+  if (said.kind !== 'elicit') return null;
+  if (said.action === 'cancel') return 'cancelled';
+  if (said.action === 'decline') return 'declined';
+  const filled = acceptedContent(responses, KEY, form);
+  if (!filled) return null;
+  return filled.ok ? 'accepted' : 'declined';
+}
+
+/** The result that has the client ask. */
+export function questionResult({ question, state }: ConsentQuestion): InputRequiredResult {
+  const asked = inputRequired.elicit({ message: question, requestedSchema: form });
+  return inputRequired({ inputRequests: { [KEY]: asked }, requestState: state });
+}
