@@ -7,7 +7,6 @@ import {
   type Consenter,
   makeAuthorizationServer,
 } from '../src/oauth/authorization-server.ts';
-import { makeAssertions } from '../src/oauth/lib/client-assertion.ts';
 import { type DocumentFetch, makeClientDocuments } from '../src/oauth/lib/client-document.ts';
 import { presentedTokenHash } from '../src/programs/secrets.ts';
 import { openPlatform, person, SCOPE, TENANT_A, type TestPlatform, testRandom } from './support.ts';
@@ -50,7 +49,6 @@ export function serverOver(
     sessionSecrets: secrets,
     directory,
     documents,
-    assertions: makeAssertions({ ...documents, now }),
     now,
     random: testRandom(),
   });

@@ -1,6 +1,6 @@
 /** The parts of programs: what their routes and pages need of an application, and nothing of its code or its scope. */
 import type { IdentityDirectory } from '@freehold/auth';
-import type { Assertions, ClientDocuments } from '@freehold/auth/programs';
+import type { ClientDocuments } from '@freehold/auth/programs';
 import type { PrincipalId, TenantId } from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
 import type { AppLook } from '../declaration/app.ts';
@@ -37,7 +37,6 @@ export interface Asker {
 
 export interface ProgramParts extends ProgramOptions {
   readonly documents: ClientDocuments;
-  readonly assertions: Assertions;
   readonly pageLook: Look;
 }
 

@@ -2,12 +2,7 @@
  * The way in for programs: the metadata and endpoints of an authorization server for the instance itself, the consent, and
  * the page of what was let in. For a deployed application the platform mounts them in front of it.
  */
-import {
-  AUTHORIZATION_SERVER_PATH,
-  makeAssertions,
-  makeClientDocuments,
-  OAUTH_PATHS,
-} from '@freehold/auth/programs';
+import { AUTHORIZATION_SERVER_PATH, makeClientDocuments, OAUTH_PATHS } from '@freehold/auth/programs';
 import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
@@ -37,11 +32,9 @@ const PAGES: readonly { readonly path: string; readonly get?: Handler; readonly 
 
 export function mountPrograms(app: Hono<AppEnv>, options: ProgramOptions): void {
   const { fetch, now, signIn, nameOf } = options;
-  const documents = makeClientDocuments({ fetch, now });
   const parts: ProgramParts = {
     ...options,
-    documents,
-    assertions: makeAssertions({ ...documents, now }),
+    documents: makeClientDocuments({ fetch, now }),
     pageLook: makeLook(colorOf(options.look ?? {})),
   };
 

@@ -24,7 +24,7 @@ export function serverOf({
   if (!sessionSecrets)
     throw new PlatformError('not_found', 'Access tokens for this application are made elsewhere.');
   const { tenant, scope, origin } = node;
-  const { documents, assertions, now, random } = parts;
+  const { documents, now, random } = parts;
   return makeAuthorizationServer({
     tenantId: tenant,
     scopeId: scope,
@@ -33,7 +33,6 @@ export function serverOf({
     sessionSecrets,
     directory: parts.directory(tenant),
     documents,
-    assertions,
     now,
     random,
   });

@@ -57,6 +57,7 @@ const SCOPE_TABLES = [
   'program_tokens',
   'program_grants',
   'program_clients',
+  'program_assertions',
   'program_policies',
   'bindings',
   'former_members',

@@ -1,5 +1,6 @@
 /** The schema of the identity directory. Migrations that have run are hashed: their SQL never changes. */
 import type { Migration } from '@freehold/store';
+import { ASSERTIONS_TABLE } from '../programs/assertions.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   // Identity events: actor, person, time. Append-only.
@@ -472,4 +473,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX program_reads_by_day ON program_reads (day);`,
   },
+  { version: 23, name: 'used assertions of programs', sql: ASSERTIONS_TABLE },
 ];

@@ -11,9 +11,9 @@ import { problemAnswer } from '../lib/answers.ts';
 import { makeSeals, type Seals } from '../lib/seals.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { hashToken } from '../lib/token.ts';
-import type { ClientProof, TokenAnswer } from '../programs/contract.ts';
+import { type ClientProof, hasKeys, type TokenAnswer } from '../programs/contract.ts';
 import { type Client, hostOf } from './lib/client.ts';
-import type { Assertions } from './lib/client-assertion.ts';
+import { verifyAssertion } from './lib/client-assertion.ts';
 import { type ClientDocuments, isDocumentId } from './lib/client-document.ts';
 import { readClientProof } from './lib/client-proof.ts';
 import { describable, OAuthError, oauthErrorAnswer } from './lib/errors.ts';
@@ -55,8 +55,6 @@ export interface AuthorizationServerOptions {
   readonly directory: ProgramDirectory;
   /** Shared by all instances of a process. */
   readonly documents: ClientDocuments;
-  /** Shared by all instances of a process. */
-  readonly assertions: Assertions;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** Whether pages of other origins may call the endpoints. Default: true. */
@@ -302,24 +300,23 @@ async function answerRevocation(parts: Parts, request: Request): Promise<Respons
 }
 
 /**
- * Returns the client of a request. One that was let in with keys proves itself by an assertion; the directory judges the
- * secrets of all others.
+ * Returns the client of a request with its proof, for the directory to judge. Of one that was let in with keys the assertion
+ * is judged here, but for its use.
  * @throws OAuthError `invalid_client`, `invalid_request`.
  */
 async function proveClient(
-  { directory, scopeId, assertions, origin }: Parts,
+  { directory, scopeId, documents, origin, now }: Parts,
   request: Request,
   parameters: Parameters,
 ): Promise<ClientProof> {
   const { assertion, ...proof } = readClientProof(request.headers, parameters);
-  const stored = await directory.findClient({ scopeId, id: proof.id });
-  const method = stored && (JSON.parse(stored.metadata) as Pick<Client, 'authMethod'>).authMethod;
-  const hasKeys = stored?.kind === 'document' && method === 'private_key_jwt';
-  if (hasKeys !== (assertion !== null)) throw refusedTokens('client');
   if (assertion === null) return proof;
+  const { id } = proof;
+  const stored = await directory.findClient({ scopeId, id });
+  if (!stored || !hasKeys(stored)) throw refusedTokens('client');
   const audience = [origin, origin + new URL(request.url).pathname, origin + OAUTH_PATHS.token];
-  await assertions.verify({ id: proof.id, assertion, audience });
-  return proof;
+  const { loadKeys } = documents;
+  return { ...proof, assertion: await verifyAssertion(assertion, { id, audience, loadKeys, nowMs: now() }) };
 }
 
 /** A token is for this instance alone (RFC 8707, section 2). Without the parameter it is meant. */

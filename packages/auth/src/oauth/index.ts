@@ -11,7 +11,6 @@ export {
   RefusedAuthorization,
 } from './authorization-server.ts';
 export { keepQuery, keptQuery } from './kept-query.ts';
-export { type Assertions, makeAssertions } from './lib/client-assertion.ts';
 export {
   type ClientDocuments,
   type DocumentFetch,

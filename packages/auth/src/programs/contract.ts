@@ -35,6 +35,22 @@ export interface ClientProof {
   readonly id: string;
   /** SHA-256 of the secret; null when it brought none. */
   readonly secretHash: string | null;
+  /** The assertion, judged but for its use. Absent when it brought none. */
+  readonly assertion?: UsedAssertion;
+}
+
+/** An assertion works once (RFC 7523, section 3, item 7). */
+export interface UsedAssertion {
+  /** SHA-256 of its `jti`. */
+  readonly hash: string;
+  /** From then on it is over, and may be forgotten. */
+  readonly untilMs: number;
+}
+
+/** Whether a client was let in with keys of its own, so that it proves itself by assertions. */
+export function hasKeys({ kind, metadata }: Pick<StoredClient, 'kind' | 'metadata'>): boolean {
+  const { authMethod } = JSON.parse(metadata) as { readonly authMethod?: string };
+  return kind === 'document' && authMethod === 'private_key_jwt';
 }
 
 export interface RedeemCodeInput {

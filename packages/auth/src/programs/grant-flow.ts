@@ -8,13 +8,15 @@ import { mintCheckedSecret, type ProgramAccess } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { hashToken, isSameHash } from '../lib/token.ts';
 import { accessOf } from './access.ts';
-import type {
-  ClientProof,
-  CodeBinding,
-  RedeemCodeInput,
-  RefreshInput,
-  StoredClient,
-  TokenAnswer,
+import { useAssertion } from './assertions.ts';
+import {
+  type ClientProof,
+  type CodeBinding,
+  hasKeys,
+  type RedeemCodeInput,
+  type RefreshInput,
+  type StoredClient,
+  type TokenAnswer,
 } from './contract.ts';
 import { isVerifierOf, SECRET_PREFIXES } from './secrets.ts';
 import {
@@ -254,13 +256,15 @@ function isLive(unit: UnitContext, rules: GrantRules, grant: GrantRow): boolean 
   return unit.now() < grant.expiresMs && rules.isActing(grant);
 }
 
-/** Whether the client is known here, and brought its secret if it has one (RFC 6749, section 3.2.1). */
+/** Whether the client is known here, and brought its proof if it has one (RFC 6749, section 3.2.1). */
 function isClient(
-  { db }: UnitContext,
+  unit: UnitContext,
   { scopeId, client }: { readonly scopeId: string; readonly client: ClientProof },
 ): boolean {
-  const row = loadClient(db, { scopeId, idHash: hashToken(client.id) });
-  if (!row) return false;
+  const clientIdHash = hashToken(client.id);
+  const row = loadClient(unit.db, { scopeId, idHash: clientIdHash });
+  if (!row || hasKeys(row) !== (client.assertion !== undefined)) return false;
+  if (client.assertion) return useAssertion(unit, { scopeId, clientIdHash }, client.assertion);
   if (row.secretHash === null) return client.secretHash === null;
   return client.secretHash !== null && isSameHash(row.secretHash, client.secretHash);
 }

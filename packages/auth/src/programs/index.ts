@@ -1,5 +1,6 @@
 /** Grants of programs for a unit that is no identity directory: the entry `@freehold/auth/grants`. */
 export { accessOf } from './access.ts';
+export { ASSERTIONS_TABLE } from './assertions.ts';
 export type {
   ClientProof,
   CodeBinding,

@@ -9,7 +9,6 @@ import {
   type Consenter,
   isDocumentId,
   isRegisteredId,
-  makeAssertions,
   makeAuthorizationServer,
   makeClientDocuments,
   OAUTH_PATHS,
@@ -36,7 +35,6 @@ export type ProgramServer = (c: Context<ControlPlaneEnv>) => AuthorizationServer
 
 export function makeProgramServer({ staff, origin, now }: ProgramDeps): ProgramServer {
   const documents: ClientDocuments = makeClientDocuments({ fetch: staff.fetchDocument ?? noDocument, now });
-  const assertions = makeAssertions({ ...documents, now });
   const sealingSecrets = staff.sealingSecrets ?? [randomBytes(32).toString('hex')];
   return (c) =>
     makeAuthorizationServer({
@@ -47,7 +45,6 @@ export function makeProgramServer({ staff, origin, now }: ProgramDeps): ProgramS
       sessionSecrets: sealingSecrets,
       directory: directoryOf(staff.signIns.programs, c.var.requestId),
       documents,
-      assertions,
       now,
       random: randomBytes,
       // The staff tools take no page of another origin, and neither does the way to them.

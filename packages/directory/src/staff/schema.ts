@@ -1,4 +1,5 @@
 /** The tables of the roster, numbered apart from the directory's own. */
+import { ASSERTIONS_TABLE } from '@freehold/auth/grants';
 import type { Migration } from '@freehold/store';
 
 const staffMigration: Migration = {
@@ -189,5 +190,14 @@ const grantsMigration: Migration = {
   `,
 };
 
+const assertionsMigration: Migration = {
+  version: 2,
+  name: 'used assertions of programs',
+  sql: ASSERTIONS_TABLE,
+};
+
 /** The set that the directory applies after all that were there before it. */
-export const grantMigrations = { name: 'staff-programs', migrations: [grantsMigration] } as const;
+export const grantMigrations = {
+  name: 'staff-programs',
+  migrations: [grantsMigration, assertionsMigration],
+} as const;

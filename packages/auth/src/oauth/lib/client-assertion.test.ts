@@ -31,16 +31,15 @@ async function open(document: object = { jwks_uri: KEYS }) {
   const own = await makeKey('one');
   const published = { keys: [own.jwk] };
   const asked: string[] = [];
-  const platform = await openServer({
-    fetch: async (url) => {
-      asked.push(url);
-      const client = {
-        ...{ client_id: ID, client_name: 'Agent', redirect_uris: [WEB] },
-        ...{ token_endpoint_auth_method: 'private_key_jwt', ...document },
-      };
-      return Response.json(url === KEYS ? published : client);
-    },
-  });
+  const fetch = async (url: string) => {
+    asked.push(url);
+    const client = {
+      ...{ client_id: ID, client_name: 'Agent', redirect_uris: [WEB] },
+      ...{ token_endpoint_auth_method: 'private_key_jwt', ...document },
+    };
+    return Response.json(url === KEYS ? published : client);
+  };
+  const platform = await openServer({ fetch });
   const { server, clock } = platform;
   const sign = (
     claims: Readonly<Record<string, unknown>> = {},
@@ -61,7 +60,7 @@ async function open(document: object = { jwks_uri: KEYS }) {
     client_assertion_type: TYPE,
     client_assertion: await assertion,
   });
-  return { ...platform, own, published, asked, sign, code, redeem, proof };
+  return { ...platform, fetch, own, published, asked, sign, code, redeem, proof };
 }
 
 test('a plain library signs in, refreshes and revokes with a key that the document names', async () => {
@@ -137,12 +136,18 @@ describe('an assertion is refused', () => {
       });
   });
 
-  test('a second time, and beside a secret', async () => {
-    const { sign, code, redeem, proof, clock } = await open();
+  test('a second time, also by another process, and beside a secret', async () => {
+    const platform = await open();
+    const { sign, code, redeem, proof, clock, fetch } = platform;
     const once = await sign();
     const form = async () => ({ client_id: ID, code: await code() });
     expect((await redeem({ ...(await form()), ...(await proof(once)) })).status).toBe(200);
+    const elsewhere = serverOver(platform, { fetch });
     clock.nowMs += 60_000;
+    for (const at of [undefined, elsewhere])
+      expect((await redeem({ ...(await form()), ...(await proof(once)) }, at)).status).toBe(401);
+    // It is over, and forgotten: the time alone refuses it.
+    clock.nowMs += 31_000;
     expect((await redeem({ ...(await form()), ...(await proof(once)) })).status).toBe(401);
     const both = { ...(await proof(sign())), client_secret: 'x' };
     expect(await redeem({ ...(await form()), ...both })).toMatchObject({

@@ -1,5 +1,7 @@
 /** Assertions by which a client with keys of its own proves itself (RFC 7523, section 3; OpenID Connect Core, section 9). */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import { hashToken } from '../../lib/token.ts';
+import type { UsedAssertion } from '../../programs/contract.ts';
 import { OAuthError } from './errors.ts';
 
 /** Asymmetric ones alone: a document is public. */
@@ -9,63 +11,42 @@ export const ASSERTION_ALGORITHMS: readonly string[] = [
 /** An assertion is made for one request. What ends later was made to be kept. */
 const LIFE_MAX_MS = 60 * 60_000;
 const CLOCK_TOLERANCE_S = 30;
-const SEEN_MAX = 10_000;
-
-export interface Assertions {
-  /**
-   * Judges an assertion of a client.
-   * @throws OAuthError `invalid_client` for one that is not the client's, is for another server, is over, or was used.
-   */
-  verify(sent: {
-    readonly id: string;
-    readonly assertion: string;
-    /** The issuer, and the address of the endpoint. */
-    readonly audience: readonly string[];
-  }): Promise<void>;
-}
 
 /**
- * Shared by all instances of a process. A used assertion is remembered in this process alone: at another one it still needs a
- * code or refresh token that was not used, and the second use of either ends the grant.
+ * Judges an assertion of a client, all but whether it was used before: that is for the directory, which notes its use in the
+ * transaction that it is for.
+ * @throws OAuthError `invalid_client` for one that is not the client's, is for another server, or is over.
  */
-export function makeAssertions({
-  loadKeys,
-  now,
-}: {
-  readonly loadKeys: (id: string, isAgain?: boolean) => Promise<JSONWebKeySet>;
-  readonly now: () => number;
-}): Assertions {
-  /** Client and `jti` \u2192 the end of the assertion, the oldest first. */
-  const used = new Map<string, number>();
-  const note = (key: string, untilMs: number): void => {
-    for (const [each, endMs] of used) {
-      if (endMs > now() && used.size < SEEN_MAX) break;
-      used.delete(each);
-    }
-    used.set(key, untilMs);
-  };
-  return {
-    verify: async ({ id, assertion, audience }) => {
-      const claims = await verifiedClaims(
-        (keys) =>
-          jwtVerify(assertion, createLocalJWKSet(keys), {
-            issuer: id,
-            subject: id,
-            audience: [...audience],
-            algorithms: [...ASSERTION_ALGORITHMS],
-            requiredClaims: ['exp', 'jti'],
-            clockTolerance: CLOCK_TOLERANCE_S,
-            currentDate: new Date(now()),
-          }),
-        (isAgain) => loadKeys(id, isAgain),
-      );
-      const untilMs = (claims.exp ?? 0) * 1_000;
-      const key = `${id} ${claims.jti}`;
-      if (untilMs - now() > LIFE_MAX_MS) throw refused('It lives for longer than an hour.');
-      if ((used.get(key) ?? 0) > now()) throw refused('It was used before.');
-      note(key, untilMs + CLOCK_TOLERANCE_S * 1_000);
-    },
-  };
+export async function verifyAssertion(
+  assertion: string,
+  {
+    id,
+    audience,
+    loadKeys,
+    nowMs,
+  }: {
+    readonly id: string;
+    /** The issuer, and the address of the endpoint. */
+    readonly audience: readonly string[];
+    readonly loadKeys: (id: string, isAgain?: boolean) => Promise<JSONWebKeySet>;
+    readonly nowMs: number;
+  },
+): Promise<UsedAssertion> {
+  const { exp = 0, jti } = await verifiedClaims(
+    (keys) =>
+      jwtVerify(assertion, createLocalJWKSet(keys), {
+        issuer: id,
+        subject: id,
+        audience: [...audience],
+        algorithms: [...ASSERTION_ALGORITHMS],
+        requiredClaims: ['exp', 'jti'],
+        clockTolerance: CLOCK_TOLERANCE_S,
+        currentDate: new Date(nowMs),
+      }),
+    (isAgain) => loadKeys(id, isAgain),
+  );
+  if (exp * 1_000 - nowMs > LIFE_MAX_MS) throw refused('It lives for longer than an hour.');
+  return { hash: hashToken(String(jti)), untilMs: (exp + CLOCK_TOLERANCE_S) * 1_000 };
 }
 
 /** A client that changed its keys is known by the new ones at once. */

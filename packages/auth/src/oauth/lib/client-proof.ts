@@ -13,7 +13,7 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** A proof as it was sent. */
-export interface SentProof extends ClientProof {
+export interface SentProof extends Pick<ClientProof, 'id' | 'secretHash'> {
   /** The assertion, not judged yet; null without one. */
   readonly assertion: string | null;
 }
