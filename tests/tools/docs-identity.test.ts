@@ -21,6 +21,7 @@ const sourcesOf = (...patterns: string[]): string =>
 const troubleshooting = read('docs/identity/troubleshooting.md');
 const threatModel = read('docs/identity/threat-model.md');
 const signIn = read('docs/identity/sign-in.md');
+const programAttacks = partOf(read('docs/agents.md'), 'Attacks');
 
 /** Returns the rows of all tables in a part of a page, as cells. */
 function rowsOf(markdown: string): string[][] {
@@ -120,9 +121,12 @@ describe('troubleshooting', () => {
   });
 });
 
-describe('the threat model', () => {
+describe.each([
+  { page: 'the threat model', text: threatModel, least: { files: 100, titles: 90 } },
+  { page: 'the attacks on programs', text: programAttacks, least: { files: 30, titles: 35 } },
+])('$page', ({ text, least }) => {
   /** A file, and the titles that follow it. */
-  const named = [...threatModel.matchAll(/`([\w./-]+\.ts)`((?:[,;]? ?“[^”]+”)*)/g)].map(
+  const named = [...text.matchAll(/`([\w./-]+\.ts)`((?:[,;]? ?“[^”]+”)*)/g)].map(
     ([, path = '', titles = '']) => ({
       path,
       titles: [...titles.matchAll(/“([^”]+)”/g)].map(([, each = '']) => each),
@@ -130,10 +134,10 @@ describe('the threat model', () => {
   );
 
   test('names files that exist', () => {
-    const paths = [...threatModel.matchAll(/`((?:packages|apps|examples|tests|tools|docs)\/[^`]+)`/g)].map(
+    const paths = [...text.matchAll(/`((?:packages|apps|examples|tests|tools|docs)\/[^`]+)`/g)].map(
       ([, path = '']) => path,
     );
-    expect(paths.length).toBeGreaterThan(100);
+    expect(paths.length).toBeGreaterThan(least.files);
     expect([...new Set(paths)].filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
@@ -142,17 +146,25 @@ describe('the threat model', () => {
       titles.filter((title) => !hasTitle(read(path), title)).map((title) => `${path}: ${title}`),
     );
     expect(missing).toEqual([]);
-    expect(named.flatMap(({ titles }) => titles).length).toBeGreaterThan(90);
+    expect(named.flatMap(({ titles }) => titles).length).toBeGreaterThan(least.titles);
   });
 
   test('has every title behind a file, and a title behind every test file', () => {
-    const titles = [...threatModel.matchAll(/“[^”]+”/g)].length - 1;
+    const titles = [...text.matchAll(/“[^”]+”/g)].length - 1;
     // One pair of marks explains the notation.
     expect(named.flatMap((each) => each.titles)).toHaveLength(titles);
     const bare = named.filter(({ path, titles: own }) => /\.test\.ts$/.test(path) && own.length === 0);
     expect(bare.map(({ path }) => path)).toEqual(['tests/tools/docs-identity.test.ts']);
   });
+});
 
+test('every attack on programs has its answer and its evidence', () => {
+  const rows = rowsOf(programAttacks).slice(1);
+  expect(rows.length).toBeGreaterThan(30);
+  expect(rows.filter((cells) => cells.length !== 3 || !cells[2]?.includes('“'))).toEqual([]);
+});
+
+describe('the threat model', () => {
   test('names for every threat the countermeasure, its place, its evidence, and what remains', () => {
     const tables =
       threatModel.split('## What is not defended, in one list')[0]?.split('## The protocol')[1] ?? '';
