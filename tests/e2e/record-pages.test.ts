@@ -2,8 +2,11 @@
  * The pages of an application of records that brings none, in a real browser: an owner at a desk, and a mechanic with a
  * dark phone who speaks German. It is the application of `freehold new --template records`, with one operation of its own.
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { minutes, money, operation, signedIn } from '@freehold/app';
 import { webFilesOf } from '@freehold/app/node';
 import { makeMemoryBlobStore } from '@freehold/engine-node';
@@ -42,6 +45,27 @@ const finish = operation({
   },
 });
 
+/** A page of the application's own in the place of one of ours, which it shows as a part of itself. */
+const OWN_PAGE = `
+import { useState } from 'react';
+import './bicycle.css';
+
+export default function Bicycle({ id, supplied, ask, navigate }) {
+  const [many, setMany] = useState(null);
+  const count = async () => setMany((await ask('/api/repairs?bicycle=' + id)).items.length);
+  return (
+    <>
+      <p className="shed">In the shed</p>
+      <button type="button" onClick={count}>Count</button>
+      {many !== null && <p role="status">{many} repairs</p>}
+      <button type="button" onClick={() => navigate('/repairs')}>All repairs</button>
+      {supplied}
+    </>
+  );
+}
+`;
+
+let folder: string;
 let server: Server;
 let fixture: SmallApp;
 let browser: Browser;
@@ -61,8 +85,12 @@ beforeAll(async () => {
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  folder = mkdtempSync(join(tmpdir(), 'freehold-own-page-'));
+  writeFileSync(join(folder, 'bicycle.tsx'), OWN_PAGE);
+  writeFileSync(join(folder, 'bicycle.css'), '.shed { font-weight: 700; }');
+  const web = { 'bicycle/:id': './bicycle.tsx' };
   await buildRecordPages();
-  const webFiles = webFilesOf(workshop, '/');
+  const webFiles = webFilesOf({ ...workshop, web }, folder);
   if (!webFiles) throw new Error('the pages were built just now');
   const blobs = makeMemoryBlobStore({ now: Date.now });
   [fixture, browser] = await Promise.all([
@@ -75,6 +103,7 @@ beforeAll(async () => {
         operations: { ...operations, 'repair/finish': finish },
         erasure: { personal: customer.personal },
         look: { color: '#0b6b8f' },
+        web,
         authenticatedPrincipal: signedIn(),
       },
       services: { webFiles, blobs: () => blobs },
@@ -92,6 +121,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   server?.close();
+  rmSync(folder, { recursive: true });
   await fixture?.[Symbol.asyncDispose]();
 });
 stopAfterFailure(() => ({ ada, bob }));
@@ -133,7 +163,7 @@ test('records are written down by forms, from one to the next, with errors besid
   await page.getByRole('link', { name: 'Add customer' }).click();
   await button(page, 'Save').click();
   await see(page, 'Name is needed');
-  expect(await page.evaluate('document.activeElement.name')).toBe('name');
+  await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('name');
   await page.getByLabel('Name').fill('Grace Hopper');
   await page.getByLabel('Email').fill('grace@example');
   await button(page, 'Save').click();
@@ -352,6 +382,22 @@ test('a mechanic sees what a mechanic may, in German, on a dark phone', async ()
   await page.goto(`${origin}/customers`);
   await heading(page, 'Diese Seite gibt es nicht');
   await expectOpenToAll(bob);
+});
+
+test("a page of the application's own stands in the frame of ours, and shows the supplied one as a part", async () => {
+  const { page } = ada;
+  await page.goto(origin);
+  await page.getByRole('link', { name: /^Brompton C Line/ }).click();
+  await see(page, 'In the shed');
+  await heading(page, 'Brompton C Line');
+  await expect
+    .poll(() => page.evaluate("getComputedStyle(document.querySelector('.shed')).fontWeight"))
+    .toBe('700');
+  await button(page, 'Count').click();
+  await see(page, '1 repairs');
+  expect(ada.faults).toEqual([]);
+  await button(page, 'All repairs').click();
+  await heading(page, 'Repairs');
 });
 
 test('the chosen language stays, on the pages without a script, too', async () => {

@@ -142,9 +142,9 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   });
   mountPublic(hono, services);
   mountPlatformSurface(hono, platformSurface(services));
-  const hasSuppliedPages = app.suppliedPages ?? app.web === undefined;
+  const hasSuppliedPages = app.suppliedPages ?? typeof app.web !== 'string';
   if (hasSuppliedPages) {
-    mountPages(hono, pages, { hasOtherFront: app.web !== undefined || hasRecordPages(services) });
+    mountPages(hono, pages, { hasOtherFront: typeof app.web === 'string' || hasRecordPages(services) });
     mountRecordPages(hono, pages);
   }
   mountWeb(hono, services, async (c) => (hasSuppliedPages ? pageOfNonMember(pages, c) : null));

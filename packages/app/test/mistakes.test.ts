@@ -683,6 +683,20 @@ const ROWS: readonly Row[] = [
     'invalid_value',
     /relative to package\.json/,
   ],
+  [
+    'an own page in the place of none',
+    (d) => set(d, 'web', { 'booking/:id': './web/booking.tsx' }),
+    "app.web['booking/:id']",
+    'unknown_page',
+    /is no page of records/,
+  ],
+  [
+    'an own page outside of the project',
+    (d) => set(d, 'web', { '/': '../home.tsx' }),
+    "app.web['/']",
+    'invalid_value',
+    /must be a file of the project/,
+  ],
   ['pages at no path', (d) => set(d, 'web', ' '), 'app.web', 'invalid_value', /relative to package\.json/],
 ];
 

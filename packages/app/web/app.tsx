@@ -1,10 +1,11 @@
 /** The frame around every page: the way to the others, the notices, and the page of the present address. */
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import type { Declaration } from '../src/wire/declared.ts';
 import { Button, Icon, Link, RefusalNote } from './components/basics.tsx';
 import { Dialog } from './components/dialog.tsx';
+import { Failsafe, OwnPage } from './components/own-page.tsx';
 import { ask } from './lib/api.ts';
-import { App, kindOf, type Notice, operationOf, type Surroundings, useApp } from './lib/app-context.tsx';
+import { App, type Notice, operationOf, type Surroundings, useApp } from './lib/app-context.tsx';
 import { shortcuts, useKeys, useLoad } from './lib/hooks.ts';
 import { chooseLanguage, type Language, language, TEXTS, t } from './lib/language.ts';
 import { presentPath, usePlace } from './lib/router.ts';
@@ -190,28 +191,46 @@ function NoticeBar({ notice }: { readonly notice: Notice | null }) {
   );
 }
 
-/** The page of the present address. */
+/** The page of the present address: the application's own, where it has one in the place of ours. */
 function Page() {
-  const { declaration } = useApp();
+  const { declaration, around } = useApp();
   const { path } = usePlace();
-  if (path === '/') return <HomePage />;
+  const { key, type, id, supplied } = pageAt(declaration, path);
+  const own = around.own[key];
+  return <Failsafe key={path}>{own ? <OwnPage {...{ type, id, supplied, own }} /> : supplied}</Failsafe>;
+}
+
+interface PageAt {
+  /** As a declaration names it: `item/:id`; an empty text for none. */
+  readonly key: string;
+  readonly type: string | null;
+  readonly id: string | null;
+  readonly supplied: ReactNode;
+}
+
+function pageAt(declaration: Declaration, path: string): PageAt {
+  if (path === '/') return { key: '/', type: null, id: null, supplied: <HomePage /> };
   const kind = declaration.kinds.find(({ page }) => path === page || path.startsWith(`${page}/`));
-  if (!kind) return <NotHere />;
-  const [id, step, ...more] = path.slice(kind.page.length + 1).split('/');
-  const create = operationOf(declaration, `${kind.type}/create`);
-  const update = operationOf(declaration, `${kind.type}/update`);
-  if (more.length > 0) return <NotHere kind={kind} />;
-  if (!id)
-    return operationOf(declaration, `${kind.type}/list`) ? (
-      <ListPage key={kind.type} kind={kind} />
-    ) : (
-      <NotHere />
-    );
-  if (id === 'new' && step === undefined && create) return <NewPage key={path} {...{ kind, create }} />;
-  if (step === undefined && kindOf(declaration, kind.type))
-    return <RecordPage key={path} {...{ kind, id }} />;
-  if (step === 'edit' && update) return <EditPage key={path} {...{ kind, update, id }} />;
-  return <NotHere kind={kind} />;
+  if (!kind) return { key: '', type: null, id: null, supplied: <NotHere /> };
+  const { type } = kind;
+  const [id = '', step, ...more] = path.slice(kind.page.length + 1).split('/');
+  const create = operationOf(declaration, `${type}/create`);
+  const update = operationOf(declaration, `${type}/update`);
+  const at = (key: string, record: string | null, supplied: ReactNode): PageAt => ({
+    key,
+    type,
+    id: record,
+    supplied,
+  });
+  if (id === '' && operationOf(declaration, `${type}/list`))
+    return at(type, null, <ListPage key={type} kind={kind} />);
+  if (id === 'new' && step === undefined && create)
+    return at(`${type}/new`, null, <NewPage key={path} {...{ kind, create }} />);
+  if (id !== '' && step === undefined)
+    return at(`${type}/:id`, id, <RecordPage key={path} {...{ kind, id }} />);
+  if (step === 'edit' && more.length === 0 && update)
+    return at(`${type}/:id/edit`, id, <EditPage key={path} {...{ kind, update, id }} />);
+  return at('', null, <NotHere {...(id !== '' && { kind })} />);
 }
 
 const KEYS = [

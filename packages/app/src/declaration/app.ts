@@ -74,12 +74,16 @@ export interface AppDeclaration {
   /**
    * The folder of the application's own built pages, relative to its `package.json`: `./web/dist`. They take the place of
    * the supplied ones, sign-in excepted, unless {@link suppliedPages} keeps these. Default: the supplied pages.
+   *
+   * Or single pages of its own in the place of those of records, by the page: `{ 'item/:id': './web/item.tsx' }`. The pages
+   * are `/`, `item`, `item/new`, `item/:id` and `item/:id/edit`; a file has a component as its default export, which gets
+   * the properties of `OwnPageProps` of `@freehold/app/pages`.
    */
-  readonly web?: string;
+  readonly web?: string | Readonly<Record<string, string>>;
   /**
    * True keeps the supplied pages beside `web`: the team, links of invites and claims, the log, the account, settings and
    * erasure stay at their addresses, and `/` without such a link is that of `web`, but for a signed-in person who is no
-   * member. Default: true without `web`, else false.
+   * member. Default: false with a folder as `web`, else true.
    */
   readonly suppliedPages?: boolean;
   /** Adds what is no operation, behind the supplied routes. Handlers under `/api` ask {@link AppTools.principal} first. */

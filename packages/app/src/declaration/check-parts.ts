@@ -5,9 +5,11 @@ import type { FaultPath, ReportFault } from '@freehold/operations/faults';
 import { checkScript, StatementRefused } from '@freehold/store';
 import { publicRoutes } from '@freehold/vertical-host';
 import { z } from 'zod';
+import { recordTypesOf } from '../records/records.ts';
 import type { AppDeclaration, PublicSurface } from './app.ts';
 import type { AppEnv } from './env.ts';
 import type { DeclarationCode } from './mistakes.ts';
+import { ownPagesOf } from './own-pages.ts';
 import { recordsOf } from './records.ts';
 import { MODEL_PERMISSION, MODEL_SERVICE } from './supplied.ts';
 import { PUBLIC_PATH } from './supplied-paths.ts';
@@ -85,6 +87,23 @@ export function checkModels(
       code: 'service_permission',
       message,
     });
+  }
+}
+
+/** Checks that each page of one's own takes the place of one that there is. */
+export function checkOwnPages({ web, operations }: AppDeclaration, report: Report): void {
+  if (typeof web !== 'object') return;
+  const types = recordTypesOf(operations).map(({ type }) => type);
+  const known = [
+    '/',
+    ...types.flatMap((type) => ['', '/new', '/:id', '/:id/edit'].map((step) => type + step)),
+  ];
+  const taking = new Set(ownPagesOf(web).map(({ key }) => key));
+  for (const key of Object.keys(web)) {
+    if (taking.has(key) && known.includes(key)) continue;
+    const message =
+      'is no page of records: a key is a page such as item, item/new, item/:id or item/:id/edit';
+    report({ path: ['web', key], code: 'unknown_page', message, unknown: { name: key, known } });
   }
 }
 

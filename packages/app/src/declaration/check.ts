@@ -10,6 +10,7 @@ import { checkOperations } from './check-operations.ts';
 import {
   checkMigrations,
   checkModels,
+  checkOwnPages,
   checkRecords,
   checkScheduleInputs,
   checkSurface,
@@ -40,7 +41,8 @@ export function findMistakes(declaration: AppDeclaration, supplied: OperationTab
     if (sound.models === true) checkModels(sound, supplied, names);
     checkScheduleInputs(sound, names);
     checkRecords(sound, names);
-    if (sound.publicSurface) checkSurface(sound.publicSurface, sound.web !== undefined, names);
+    checkOwnPages(sound, report);
+    if (sound.publicSurface) checkSurface(sound.publicSurface, typeof sound.web === 'string', names);
   });
   const isReal = ({ code, unknown }: Fault) =>
     // A malformed operation is left out of the check, and is there all the same.

@@ -23,6 +23,7 @@ export const DECLARATION_CODES = [
       'unknown_setting',
       'script_source',
       'public_route',
+      'unknown_page',
     ] as const),
   ]),
 ] as const;

@@ -173,8 +173,20 @@ export const declarationShape = z.strictObject({
   isolate: z.literal('tenant', { error: 'must be tenant, or left out' }).optional(),
   look: look.optional(),
   web: z
-    .string()
-    .refine(isInside, 'must be a folder of the project, relative to package.json, such as ./web/dist')
+    .union([
+      z
+        .string()
+        .refine(isInside, 'must be a folder of the project, relative to package.json, such as ./web/dist'),
+      z.record(
+        z.string(),
+        z
+          .string()
+          .refine(
+            isInside,
+            'must be a file of the project, relative to package.json, such as ./web/item.tsx',
+          ),
+      ),
+    ])
     .optional(),
   suppliedPages: z.boolean().optional(),
   routes: handler.optional(),

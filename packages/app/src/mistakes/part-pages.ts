@@ -185,4 +185,16 @@ export const partPages = {
       },
     `),
   },
+  unknown_page: {
+    title: 'An own page in the place of none',
+    why: 'A key of `web` names no page that there is. The pages are `/`, and for each type of records its list, the form for a new one, the record, and its form: `item`, `item/new`, `item/:id`, `item/:id/edit`.',
+    fix: 'Name one of these pages, with a type that is made by `records`.',
+    wrong: example(`
+      web: { 'rooms/:id': './web/room.tsx' },
+    `),
+    says: "app.web['rooms/:id']: is no page of records: a key is a page such as item, item/new, item/:id or item/:id/edit; there is /",
+    right: example(`
+      web: { '/': './web/home.tsx' },
+    `),
+  },
 } satisfies Record<string, MistakePage>;

@@ -13,6 +13,7 @@ import {
 import type { Hono } from 'hono';
 import type { AppContext, AppEnv, Services, WebFiles } from '../declaration/env.ts';
 import { colorOf } from '../declaration/look.ts';
+import { ownPagesOf } from '../declaration/own-pages.ts';
 import { type Exchange, openExchange, type Pages, placesOf } from '../pages/exchange.ts';
 import { PATHS } from '../pages/frame.ts';
 import { frontPage } from '../pages/front-page.ts';
@@ -22,10 +23,13 @@ import { declaredApp } from './declared-app.ts';
 
 /** The built files of the pages of records, by their names in the build. */
 const SCRIPT = /^\/assets\/records-[A-Z0-9]+\.js$/;
+/** Parts of the script, which it imports. */
+const PART = /^\/assets\/chunk-[A-Z0-9]+\.js$/;
 const STYLE = /^\/assets\/records-[A-Z0-9]+\.css$/;
 
 interface Built {
   readonly script: string;
+  readonly parts: readonly string[];
   readonly style: string;
 }
 
@@ -36,7 +40,7 @@ function builtPages({ app, deps: { webFiles } }: Services): Built | null {
   const style = paths.find((path) => STYLE.test(path));
   return typeof app.web === 'string' || script === undefined || style === undefined
     ? null
-    : { script, style };
+    : { script, style, parts: paths.filter((path) => PART.test(path)) };
 }
 
 /** Whether the first page, and those of records, are made by a script. */
@@ -84,12 +88,30 @@ function variablesOf({ light, dark }: AccentColors): string {
   return `:root{--accent:light-dark(${light.color},${dark.color});--accent-ink:light-dark(${light.ink},${dark.ink})}`;
 }
 
+/** The built files of one's own pages, by the page: `item/:id`. */
+function ownFiles({ app, deps: { webFiles } }: Services): Readonly<Record<string, OwnFiles>> {
+  const paths = [...(webFiles?.keys() ?? [])];
+  return Object.fromEntries(
+    ownPagesOf(app.web).flatMap(({ key, built }) => {
+      const named = paths.filter((path) => path.startsWith(`/assets/${built}-`));
+      const script = named.find((path) => path.endsWith('.js'));
+      const style = named.find((path) => path.endsWith('.css')) ?? null;
+      return script === undefined ? [] : [[key, { script, style }]];
+    }),
+  );
+}
+
+interface OwnFiles {
+  readonly script: string;
+  readonly style: string | null;
+}
+
 interface Shell extends Built {
   readonly css: string;
   readonly policy: string;
 }
 
-function pageResponse(x: Exchange, { script, style, css, policy }: Shell): Response {
+function pageResponse(x: Exchange, { script, parts, style, css, policy }: Shell): Response {
   const { look, spoken, me, services } = x;
   const surroundings = {
     business: me.business,
@@ -97,6 +119,7 @@ function pageResponse(x: Exchange, { script, style, css, policy }: Shell): Respo
     roles: me.roles.map(({ name }) => name),
     places: placesOf(x).filter(({ path }) => path !== PATHS.front),
     languages: services.app.look?.language === undefined,
+    own: ownFiles(services),
   };
   const text = renderDocument({
     tag: spoken.tag,
@@ -104,7 +127,8 @@ function pageResponse(x: Exchange, { script, style, css, policy }: Shell): Respo
     icon: look.icon,
     head: html`<style>${new Markup(css)}</style>
 <link rel="stylesheet" href="${style}">
-<script type="module" src="${script}"></script>`,
+<script type="module" src="${script}"></script>
+${parts.map((part) => html`<link rel="modulepreload" href="${part}">`)}`,
     body: html`<div id="app" data-around="${JSON.stringify(surroundings)}"></div>
 <noscript><p>${spoken.texts.frame.needsScript}</p></noscript>`,
   });

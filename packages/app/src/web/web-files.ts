@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { App } from '../declaration/app.ts';
 import type { WebFile, WebFiles } from '../declaration/env.ts';
+import { ownPagesOf } from '../declaration/own-pages.ts';
+import { buildOwnPages } from './own-pages.ts';
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -23,15 +25,23 @@ const RECORD_PAGES = fileURLToPath(new URL('../../web/dist', import.meta.url));
  * Returns the files of an application's pages: its own built ones, or those of records where it brings none. Undefined
  * where it has neither, and where they were not built.
  * @param folder the project's folder.
+ * @throws BuildFailure of esbuild for a single page that cannot be bundled.
  */
 export function webFilesOf(
   { web, records }: Pick<App, 'web' | 'records'>,
   folder: string,
 ): WebFiles | undefined {
-  if (web !== undefined) return readWebFiles(join(folder, web));
-  return records.some(({ hasPages }) => hasPages) && existsSync(RECORD_PAGES)
-    ? filesBelow(RECORD_PAGES)
-    : undefined;
+  if (typeof web === 'string') return readWebFiles(join(folder, web));
+  if (!records.some(({ hasPages }) => hasPages) || !existsSync(RECORD_PAGES)) return undefined;
+  const own = ownPagesOf(web);
+  const built = own.length === 0 ? [] : buildOwnPages(folder, own, RECORD_PAGES);
+  return new Map([
+    ...filesBelow(RECORD_PAGES),
+    ...built.map(({ name, contents }) => {
+      const path = `/assets/${name}`;
+      return [path, toWebFile(path, new Uint8Array(contents))] as const;
+    }),
+  ]);
 }
 
 /** Reads every file below a directory into memory, or answers undefined when nothing was built there. */

@@ -11,6 +11,8 @@ export interface Surroundings {
   readonly places: readonly { readonly path: string; readonly name: string }[];
   /** Whether the reader may choose the language. */
   readonly languages: boolean;
+  /** The application's own pages in the place of ours, by the page: `item/:id`. */
+  readonly own: Readonly<Record<string, { readonly script: string; readonly style: string | null }>>;
 }
 
 /** A sentence about what was done, which stands as long as the page. */

@@ -1,6 +1,6 @@
 /** One version of the application with its engine: what serves requests between two saves. */
 import { randomBytes } from 'node:crypto';
-import type { RunningApp } from '@freehold/app';
+import type { RunningApp, WebFiles } from '@freehold/app';
 import { IDENTITY_CHOICE_KEY, type Mail } from '@freehold/auth';
 import {
   PLATFORM_SECRET_HEADER,
@@ -40,6 +40,8 @@ export interface Surroundings {
 
 export interface Generation {
   readonly loaded: LoadedApp;
+  /** The pages that it serves. */
+  readonly webFiles: WebFiles | undefined;
   readonly running: RunningApp;
   readonly engine: NodeEngine;
   /** Serves a request of the instance. */
@@ -52,7 +54,11 @@ export interface Generation {
  * Opens the data with a version, which migrates it, and makes the instance or finds it.
  * @throws what the engine, the migrations and the routes of the platform answer; everything is closed then.
  */
-export async function openGeneration(loaded: LoadedApp, around: Surroundings): Promise<Generation> {
+export async function openGeneration(
+  loaded: LoadedApp,
+  around: Surroundings,
+  webFiles: WebFiles | undefined,
+): Promise<Generation> {
   const { dataDirectory, onIncident } = around;
   const engine = openNodeEngine({ dataDirectory, onIncident });
   let deliveries: DeliveryRunner | null = null;
@@ -83,21 +89,20 @@ export async function openGeneration(loaded: LoadedApp, around: Surroundings): P
     const bindings = readBindings(around.root);
     const fetch: Generation['fetch'] = async (request, clientAddress) =>
       running.app.fetch(request, { ...bindings, node, clientAddress });
-    return { loaded, running, engine, fetch, close };
+    return { loaded, webFiles, running, engine, fetch, close };
   } catch (error) {
     await close().catch(() => undefined);
     throw error;
   }
 
   function serve(
-    { app, makeApp, webFilesOf }: LoadedApp,
+    { app, makeApp }: LoadedApp,
     opened: NodeEngine,
-    { root, secrets: { sealKey, platformSecret }, onMail }: Surroundings,
+    { secrets: { sealKey, platformSecret }, onMail }: Surroundings,
     onWork: (scopeId: string) => void,
   ): RunningApp {
     const keyring = makeKeyring([sealKey]);
     const vaultUnit = makeVaultUnit(keyring);
-    const webFiles = webFilesOf(app, root);
     return makeApp(app, {
       engine: opened,
       vault: makeUnitVault((tenantId) => opened.unit(vaultUnit, tenantId, { create: true })),

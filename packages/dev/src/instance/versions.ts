@@ -3,7 +3,8 @@
  * for a moment at most; a broken one leaves the last good version in its place.
  */
 import { createHash } from 'node:crypto';
-import type { Bundle, Bundler } from '../build/bundle.ts';
+import type { WebFiles } from '@freehold/app';
+import { asBundleError, type Bundle, type Bundler } from '../build/bundle.ts';
 import type { AppLoader, LoadedApp } from '../build/loader.ts';
 import type { Positions } from '../build/positions.ts';
 import { DevError } from '../lib/dev-error.ts';
@@ -91,6 +92,8 @@ export class Versions {
     const { bundler, loader, positions } = this.#options;
     let bundle: Bundle | null = null;
     let loaded: LoadedApp;
+    let web: string;
+    let webFiles: WebFiles | undefined;
     try {
       bundle = await bundler.bundle();
       positions.add(bundle);
@@ -98,12 +101,14 @@ export class Versions {
         bundle.digest === this.#current?.loaded.bundle.digest
           ? this.#current.loaded
           : await loader.load(bundle);
+      const { root } = this.#options.around;
+      web = webSignature(root, loaded.app.web);
+      if (loaded === this.#current?.loaded && web === this.#web) return { outcome: 'unchanged' };
+      webFiles = loaded.webFilesOf(loaded.app, root);
     } catch (error) {
-      return { outcome: 'broken', faults: positions.describeAll(error, bundle) };
+      return { outcome: 'broken', faults: positions.describeAll(asBundleError(error), bundle) };
     }
-    const web = webSignature(this.#options.around.root, loaded.app.web);
-    if (loaded === this.#current?.loaded && web === this.#web) return { outcome: 'unchanged' };
-    const fault = await this.#replace(loaded);
+    const fault = await this.#replace(loaded, webFiles);
     if (fault !== null) return { outcome: 'broken', faults: [fault] };
     this.#web = web;
     this.#version++;
@@ -118,7 +123,7 @@ export class Versions {
   }
 
   /** Opens a version in the place of the present one. Returns the fault that stopped it, with the old one back. */
-  async #replace(loaded: LoadedApp): Promise<Fault | null> {
+  async #replace(loaded: LoadedApp, webFiles: WebFiles | undefined): Promise<Fault | null> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#switching = promise;
     const before = this.#current;
@@ -126,14 +131,17 @@ export class Versions {
       await this.#drained();
       await before?.close();
       this.#current = null;
-      return await this.#open(loaded, before);
+      return await this.#open({ loaded, webFiles }, before);
     } finally {
       this.#switching = null;
       resolve();
     }
   }
 
-  async #open(loaded: LoadedApp, before: Generation | null): Promise<Fault | null> {
+  async #open(
+    { loaded, webFiles }: Pick<Generation, 'loaded' | 'webFiles'>,
+    before: Generation | null,
+  ): Promise<Fault | null> {
     const { copy, around, onOpen, incidents } = this.#options;
     incidents.last = undefined;
     incidents.isOpening = true;
@@ -141,7 +149,7 @@ export class Versions {
     let opened: Generation | null = null;
     try {
       if (migrations !== this.#migrated) copy.take();
-      opened = await openGeneration(loaded, around);
+      opened = await openGeneration(loaded, around, webFiles);
       await onOpen(opened);
       copy.drop();
       this.#migrated = migrations;
@@ -152,7 +160,7 @@ export class Versions {
       await opened?.close();
       copy.putBack();
       if (before === null) requireData(error, around.dataDirectory);
-      else this.#current = await openGeneration(before.loaded, around);
+      else this.#current = await openGeneration(before.loaded, around, before.webFiles);
       return fault;
     } finally {
       incidents.isOpening = false;
