@@ -27,6 +27,15 @@ export const ENGINE_NODE: readonly Mutant[] = [
     killer: inNode(engine, 'a commit is in the log of the file system before it is acknowledged'),
   },
   {
+    id: 'node-closed-database-stays',
+    requirement: null,
+    claim: 'Each unit that is closed stays in memory.',
+    file: `${src}/lib/node-database.ts`,
+    find: 'connection.setAuthorizer(null);',
+    replace: '',
+    killer: inNode(`${src}/lib/node-database.test.ts`, 'a database is collected after close'),
+  },
+  {
     id: 'node-foreign-keys-unchecked',
     requirement: null,
     claim: 'Foreign keys are not checked.',

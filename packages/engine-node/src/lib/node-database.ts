@@ -222,6 +222,12 @@ export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions 
     return openOptions.onDamage && isOfTheFile ? openOptions.onDamage(error) : error;
   };
 
+  // The driver cannot collect an authorizer that reaches its own connection: every closed unit would stay in memory.
+  const end = (): void => {
+    connection.setAuthorizer(null);
+    connection.close();
+  };
+
   const views = new Map<string, SqlDatabase>();
   return {
     db: view(null),
@@ -248,12 +254,12 @@ export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions 
     emptyLogByItself: (does) =>
       connection.exec(`PRAGMA wal_autocheckpoint = ${does ? LOG_FRAMES_DEFAULT : 0}`),
     keepTempInMemory: () => connection.exec('PRAGMA temp_store = MEMORY'),
-    close: () => connection.close(),
+    close: end,
     image: () => connection.serialize(),
     closeWithLog: () => {
       // A file that was removed has no log to keep.
       if (!existsSync(path)) {
-        connection.close();
+        end();
         return;
       }
       // Only the last connection empties the log when it closes. This one cannot, because it cannot write.
@@ -261,7 +267,7 @@ export function openNodeDatabase(path: string, openOptions: NodeDatabaseOptions 
       try {
         last.prepare('SELECT count(*) FROM sqlite_master').get();
       } finally {
-        connection.close();
+        end();
         last.close();
       }
     },

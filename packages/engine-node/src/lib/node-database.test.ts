@@ -1,0 +1,32 @@
+/** A closed database leaves nothing in memory: units are opened and closed for as long as the process lives. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, onTestFinished, test } from 'vitest';
+import { openNodeDatabase } from './node-database.ts';
+
+const DATABASES = 20;
+
+test.each(['close', 'closeWithLog'] as const)('a database is collected after %s', async (close) => {
+  const place = mkdtempSync(join(tmpdir(), 'freehold-closed-'));
+  onTestFinished(() => rmSync(place, { recursive: true }));
+  const closed = Array.from({ length: DATABASES }, (_, at) =>
+    useAndClose(join(place, `${at}.sqlite`), close),
+  );
+  await setImmediate();
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  expect(closed.filter((each) => each.deref() !== undefined)).toEqual([]);
+});
+
+function useAndClose(path: string, close: 'close' | 'closeWithLog'): WeakRef<object> {
+  const { db, guarded, ...database } = openNodeDatabase(path);
+  db.exec('CREATE TABLE rows (value TEXT)');
+  const view = guarded({ readOnly: false, protectedPrefix: '_spine_' });
+  view.savepoint(() => view.run('INSERT INTO rows VALUES (?)', 'one'));
+  database[close]();
+  return new WeakRef(view);
+}
