@@ -4,21 +4,24 @@ import { Client, type Progress, StreamableHTTPClientTransport } from '@modelcont
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../directory/test/memory-backups.ts';
 import { makeControlPlaneClient, waitForOperation } from '../src/client/index.ts';
+import { controlPlaneApp } from '../src/index.ts';
 import { openRealPlatform } from './support/real-platform.ts';
 
 const bytesOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>;
 
-async function open() {
+type Platform = Awaited<ReturnType<typeof openRealPlatform>>;
+
+/** @param ready settles when the application may hand its copy over. */
+async function open(ready: () => Promise<void> = async () => undefined) {
   const backups = makeMemoryBackups();
   const platform = await openRealPlatform({
     origin: 'https://control.example',
     backups,
     vertical: {
-      exportScopeLocal: async ({ format = 'ndjson' }) => ({
-        format,
-        bookmark: null,
-        body: bytesOf('a copy'),
-      }),
+      exportScopeLocal: async ({ format = 'ndjson' }) => {
+        await ready();
+        return { format, bookmark: null, body: bytesOf('a copy') };
+      },
       restoreScopeLocal: async ({ format }, body) => {
         restored.push(await new Response(body).text());
         return { format, tables: 1, rows: 1, undo: null };
@@ -241,7 +244,11 @@ test('spec C-19: without a place for backups everything that needs one is 501 wi
 });
 
 describe.each(['auto', 'legacy'] as const)('a program that negotiates %s', (mode) => {
-  const connect = async ({ platform }: Awaited<ReturnType<typeof open>>): Promise<Client> => {
+  const connect = async ({
+    platform,
+  }: {
+    readonly platform: Pick<Platform, 'secret' | 'send'>;
+  }): Promise<Client> => {
     const program = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
     const headers = { authorization: `Bearer ${platform.secret}` };
     const fetch = (url: string | URL, init?: RequestInit) => platform.send(new Request(url, init));
@@ -289,4 +296,60 @@ describe.each(['auto', 'legacy'] as const)('a program that negotiates %s', (mode
     expect(fixture.platform.incidents).toEqual([]);
     await program.close();
   });
+
+  test('is followed no longer when it leaves, while the work goes on', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using fixture = await open(() => gate.promise);
+    let isFollowed = true;
+    const givenUp = () => {
+      isFollowed = false;
+    };
+    const program = await connect({
+      ...fixture,
+      platform: { ...fixture.platform, send: sendWatched(fixture.platform, givenUp) },
+    });
+    // Going away ends the connection in both revisions; cancelling is another message in the earlier one.
+    const call = program.callTool(backup(fixture), { onprogress: () => void program.close() });
+    await expect(call).rejects.toThrow();
+    // The work stands still here: its end cannot be what closed the stream.
+    await expect.poll(() => isFollowed).toBe(false);
+    gate.resolve();
+    const states = async () =>
+      (await fixture.client.operations.list({ query: {} })).items.map(({ state }) => state);
+    await expect.poll(states).toEqual(['done']);
+  });
 });
+
+/** The same platform, whose events tell when their reader gives them up. */
+function sendWatched({ hostAdmin }: Platform, onCancel: () => void) {
+  const app = controlPlaneApp({
+    hostAdmin: {
+      authenticate: (...given) => hostAdmin.authenticate(...given),
+      perform: async (call) => {
+        const result = await hostAdmin.perform(call);
+        return result.events ? { ...result, events: watched(result.events, onCancel) } : result;
+      },
+    },
+    onIncident: () => undefined,
+    now: () => Date.now(),
+    newRequestId: () => 'req_watched',
+    rateLimit: null,
+    origin: () => 'https://control.example',
+  });
+  return async (request: Request): Promise<Response> => app.fetch(request);
+}
+
+function watched<T>(events: ReadableStream<T>, onCancel: () => void): ReadableStream<T> {
+  const reader = events.getReader();
+  return new ReadableStream<T>({
+    pull: async (controller) => {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async (reason) => {
+      await reader.cancel(reason);
+      onCancel();
+    },
+  });
+}

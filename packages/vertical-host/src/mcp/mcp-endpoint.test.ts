@@ -533,3 +533,40 @@ describe('D-11 the mount', () => {
     }
   });
 });
+
+describe.each(['2026-07-28', '2025-11-25'])('D-11 a client of %s that leaves', (revision) => {
+  const order = (signal: AbortSignal) => {
+    const params = { name: 'order_create', arguments: { customer: 'ada' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const older = { ...ANY_JSON_RPC, body };
+    const message = revision === '2025-11-25' ? older : modernCall('tools/call', params);
+    return new Request('http://localhost/api/mcp', { ...message, signal });
+  };
+
+  // To go away is to cancel since 2026-07-28; before, it was not (2025-11-25, "Streamable HTTP").
+  const made = revision === '2026-07-28' ? 0 : 1;
+
+  test(`before its call begins has it made ${made} times`, async () => {
+    const client = new AbortController();
+    const { app, scope, incidents } = sample(
+      () => answered,
+      {},
+      (stub) => {
+        client.abort();
+        return stub;
+      },
+    );
+    await app.request(order(client.signal));
+    expect([scope.calls.length, incidents]).toEqual([made, []]);
+  });
+
+  test('while its call is made stops nothing, and is no incident', async () => {
+    const client = new AbortController();
+    const { app, scope, incidents } = sample(() => {
+      client.abort();
+      return answered;
+    });
+    await app.request(order(client.signal));
+    expect([scope.calls.length, incidents]).toEqual([1, []]);
+  });
+});
