@@ -38,6 +38,7 @@ const finish = operation({
   permission: 'repair.write',
   entity: ({ repair: id }) => ({ type: 'repair', id }),
   http: { method: 'POST', path: '/api/repairs/:repair/finish' },
+  offered: ({ state }) => state !== 'ready',
   run: (ctx, { repair: id, work, price }) => {
     ctx.sql.run("UPDATE repairs SET state = 'ready', work = ?, price = ? WHERE id = ?", work, price, id);
     ctx.emit({ type: 'repair.finished', entity: { type: 'repair', id } });
@@ -144,6 +145,12 @@ async function make(plural: string, fields: Record<string, unknown>): Promise<st
   return ((await answer.json()) as { id: string }).id;
 }
 
+/** `FREEHOLD_PICTURES=docs/images` takes the pictures of the documents anew. */
+async function depict({ page }: Visitor, name: string): Promise<void> {
+  const into = process.env.FREEHOLD_PICTURES;
+  if (into !== undefined) await page.screenshot({ path: join(into, `records-${name}.png`) });
+}
+
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 const rows = (page: Page) => page.locator('tbody th').allTextContents();
@@ -232,6 +239,7 @@ test('a list is searched, narrowed, sorted and paged, and its address says so', 
   const first = await rows(page);
   expect(first[0]).toBe('Brakes');
   await expectOpenToAll(ada);
+  await depict(ada, 'list');
   await button(page, 'Next page').click();
   await page.getByRole('button', { name: 'Previous page' }).waitFor();
   await expect.poll(() => page.locator('tbody tr').count()).toBe(6);
@@ -299,12 +307,14 @@ test('an operation of the application is a button with its form, and a record is
   await dialog.getByRole('button', { name: 'Finish the repair' }).click();
   await see(page, 'Price must be at least €0.00');
   await expectOpenToAll(ada);
+  await depict(ada, 'operation');
   await dialog.getByLabel('Price').fill('45');
   await dialog.getByRole('button', { name: 'Finish the repair' }).click();
   await see(page, 'Done: Finish the repair');
   await see(page, '1 hr 30 min');
   await see(page, '€45.00');
   await see(page, /Ada Lovelace.* finished/);
+  expect(await button(page, 'Finish the repair').count()).toBe(0);
   await button(page, 'Archive').click();
   await see(page, 'In the archive since');
   expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
@@ -350,6 +360,7 @@ test('two people edit one record: the second sees what changed, and keeps what t
   await see(page, 'Notes: Left lever, too');
   expect(await page.getByLabel('What').inputValue()).toBe('Brakes, all');
   await expectOpenToAll(ada);
+  await depict(ada, 'changed');
   await button(page, 'Use theirs for Price').click();
   await button(page, 'Save with these values').click();
   await heading(page, 'Brakes, all');
@@ -373,6 +384,7 @@ test('a mechanic sees what a mechanic may, in German, on a dark phone', async ()
   await see(page, '55,50');
   await see(page, 'Verlauf');
   await expectOpenToAll(bob);
+  await depict(bob, 'phone');
   await page.getByRole('link', { name: 'Brompton C Line' }).click();
   await see(page, 'Für Sie nicht sichtbar');
   await page.goto(`${origin}/repairs/new`);

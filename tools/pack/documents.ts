@@ -27,6 +27,10 @@ export function layOutDocuments(folder: string): void {
     mkdirSync(dirname(join(folder, page)), { recursive: true });
     cpSync(join(docs, page), join(folder, page));
   }
+  for (const picture of globSync('images/records-*.png', { cwd: docs })) {
+    mkdirSync(join(folder, 'images'), { recursive: true });
+    cpSync(join(docs, picture), join(folder, picture));
+  }
   const lines = pages.map((page) => {
     const { title, first } = opening(readFileSync(join(docs, page), 'utf8'));
     return `- [${title}](${page}): ${first}`;

@@ -73,6 +73,12 @@ export interface OperationDeclaration<
   readonly subjects?: (input: z.output<I>, read: SubjectReader) => readonly string[];
   /** The number of persons that the operation makes and seals for, at most. Default 4. */
   readonly newSubjects?: (input: z.output<I>) => number;
+  /**
+   * Whether pages offer it for a record in its present state: given is the answer of `<type>/get`. It permits nothing and
+   * forbids nothing: `run` refuses what does not fit. Default: it is always offered to those who may perform it.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: the answer of another operation, which the builder knows.
+  readonly offered?: (record: any) => boolean;
   readonly run: (ctx: Ctx, input: z.output<I>) => z.input<O>;
 }
 

@@ -63,6 +63,7 @@ const operation = z.strictObject({
     .optional(),
   subjects: handler.optional(),
   newSubjects: handler.optional(),
+  offered: handler.optional(),
   run: handler,
 } satisfies ShapeOf<Operation>);
 

@@ -72,7 +72,10 @@ async function offered(
     return proofs.length > 0;
   };
   const about = declaredApp(services.app).operations.filter(
-    ({ model }) => model.about?.type === record.type && fitsState(model.name, record.type, output),
+    ({ model, declaration }) =>
+      model.about?.type === record.type &&
+      fitsState(model.name, record.type, output) &&
+      (declaration.offered?.(output) ?? true),
   );
   const judged = await Promise.all(about.map(async (each) => ((await isHeld(each)) ? [each] : [])));
   return { operations: judged.flat().map(({ model }) => model.name) };
