@@ -56,6 +56,7 @@ const DESTRUCTIVE = [
   'tenant-provisioner.delete',
   'tenants.reap',
   'tenants.set-status',
+  'vertical-versions.discard',
   'vertical-versions.reject',
   'verticals.deploy',
   'verticals.move',

@@ -117,6 +117,7 @@ import { modelUsageList } from './usage/make-usage.ts';
 import { metersList } from './usage/operations.ts';
 import { channelsList, channelsPromote } from './vertical-registry/channels.ts';
 import { verticalsDeploy, verticalsModules } from './vertical-registry/deploy.ts';
+import { versionsDiscard } from './vertical-registry/discard.ts';
 import { verticalsEgress } from './vertical-registry/egress.ts';
 import { installBlockDelete, installBlockGet, installBlockPut } from './vertical-registry/install-blocks.ts';
 import { listingsGet, listingsPut, publishRequest } from './vertical-registry/listing.ts';
@@ -258,6 +259,7 @@ export const adminOperations = {
   'vertical-versions.get': versionsGet,
   'vertical-versions.admit': versionsAdmit,
   'vertical-versions.reject': versionsReject,
+  'vertical-versions.discard': versionsDiscard,
   'channels.list': channelsList,
   'channels.promote': channelsPromote,
   'verticals.deploy': verticalsDeploy,

@@ -49,6 +49,7 @@ import { makeStaffSignIns } from './staff/sign-in.ts';
 import { makeServiceTokens } from './tokens/service-tokens.ts';
 import { makeUsage } from './usage/make-usage.ts';
 import { makeDeployEffects } from './vertical-registry/deploy.ts';
+import { makeDiscardEffect } from './vertical-registry/discard.ts';
 import { makeRegistry } from './vertical-registry/make-registry.ts';
 import { makeVerticalSecrets } from './vertical-secrets/make-secrets.ts';
 import { makeWorld, type World } from './world.ts';
@@ -193,6 +194,7 @@ function performersFor(world: World, parts: Parts, options: HostAdminOptions) {
     {
       'scope-backups.delete': deleteBackup,
       'directory-backups.delete': deleteBackup,
+      'vertical-versions.discard': makeDiscardEffect({ ...world, runtime: options.runtime }),
       'session-secret.rotate': sessionSecretEffect,
       'subjects.shred': shredEffect,
       'dead-letters.retry': retryDeadLetterEffect,

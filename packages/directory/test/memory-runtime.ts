@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { PlatformError, toFailure } from '@freehold/contracts';
 import type { RuntimeModule, VerticalRuntime } from '../src/index.ts';
+import { servingScript } from '../src/service-refs/script-names.ts';
 import { type MemoryPreviews, makeMemoryPreviews } from './memory-previews.ts';
 
 export interface MemoryRuntime extends VerticalRuntime {
@@ -55,6 +56,21 @@ export function makeMemoryRuntime(): MemoryRuntime {
       }
       uploaded.set(script, modules);
     },
+    discard: async ({ vertical, script, scopes, dryRun }) => {
+      await runtime.before(`discard ${script}`);
+      if (
+        serving.get(servingScript(vertical)) === script ||
+        scopes.some(({ scope }) => moved.get(scope) === script)
+      )
+        throw new PlatformError('conflict', 'A scope still runs this version.', { reason: 'version_in_use' });
+      const files = uploaded.get(script) ?? [];
+      if (!dryRun) uploaded.delete(script);
+      const others = new Set(
+        [...uploaded].flatMap(([name, all]) => (name === script ? [] : all.map(digestOfFile))),
+      );
+      const gone = files.filter((file) => !others.has(digestOfFile(file)));
+      return { files: gone.length, bytes: gone.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0) };
+    },
     serve: async ({ servingScript, archiveScript }) => {
       await runtime.before(`serve ${archiveScript}`);
       if (!uploaded.has(archiveScript)) throw new TypeError(`there is no ${archiveScript} to serve`);
@@ -63,5 +79,7 @@ export function makeMemoryRuntime(): MemoryRuntime {
   };
   return runtime;
 }
+
+const digestOfFile = ({ bytes, digest }: RuntimeModule): string => (bytes ? sha256(bytes) : digest);
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

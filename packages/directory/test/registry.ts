@@ -101,6 +101,10 @@ export function makeRuntimeDouble(): RuntimeDouble {
     asked: [],
     fault: null,
     move: async () => ({ failure: null }),
+    discard: async ({ script }) => {
+      runtime.asked.push(`discard ${script}`);
+      return { files: 2, bytes: 40 };
+    },
     modules: async () => [],
     previews: makeMemoryPreviews(),
     settingsChanged: async (vertical) => void runtime.asked.push(`settings ${vertical}`),

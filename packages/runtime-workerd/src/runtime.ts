@@ -48,6 +48,7 @@ import {
   type BundleCalls,
   bundleUnit,
   digestOf,
+  type FreedFiles,
   type ModuleName,
   type ScriptRow,
 } from './store/bundle-unit.ts';
@@ -121,6 +122,14 @@ export interface ScopeMove {
   readonly script: string;
 }
 
+/** A version that is to be forgotten. */
+export interface DiscardOrder {
+  readonly vertical: string;
+  readonly script: string;
+  readonly scopes: readonly { readonly scope: string }[];
+  readonly dryRun: boolean;
+}
+
 /** The instance of a request, as the router knows it. */
 export type HostedNode = NonNullable<HostedCall['node']>;
 
@@ -162,6 +171,9 @@ export class WorkerdRuntime {
   readonly #unreadable: Set<string>;
   /** Scope → the last look into its database, with the time of the process's own clock. */
   readonly #looks = new Map<string, { readonly atMs: number; readonly done: Promise<boolean> }>();
+  readonly #moves = new Set<Promise<unknown>>();
+  /** The scripts that are being forgotten: no scope is moved to one. */
+  readonly #discarding = new Set<string>();
   readonly #orders = new OrdersInFlight();
   readonly #signIns: SignIns;
   /** Slug → the timer of a process that rests. */
@@ -412,7 +424,17 @@ export class WorkerdRuntime {
 
   /** Moves a scope to a version. Its failure, if any, left it at the version before. */
   async move({ vertical, tenant, scope, script }: ScopeMove): Promise<Moved> {
-    const row = await this.#bundles(vertical).script({ script });
+    const moved = this.#move({ vertical, tenant, scope, script });
+    this.#moves.add(moved);
+    try {
+      return await moved;
+    } finally {
+      this.#moves.delete(moved);
+    }
+  }
+
+  async #move({ vertical, tenant, scope, script }: ScopeMove): Promise<Moved> {
+    const row = this.#discarding.has(script) ? null : await this.#bundles(vertical).script({ script });
     if (!row)
       throw new PlatformError('not_found', 'There is no such version here.', { reason: 'unknown_script' });
     const path = `/move?scope=${encodeURIComponent(scope)}`;
@@ -422,18 +444,47 @@ export class WorkerdRuntime {
     } satisfies MoveOrder)) as Moved;
   }
 
+  /**
+   * Forgets a version, and those of its files that no other one has. Returns what went; with `dryRun`, what would go.
+   * @param scopes those of the vertical: none of them may run it.
+   * @throws PlatformError `conflict`, reason `version_in_use`.
+   */
+  async discard({ vertical, script, scopes, dryRun }: DiscardOrder): Promise<FreedFiles> {
+    const bundles = this.#bundles(vertical);
+    const row = await bundles.script({ script });
+    if (!row) return { files: 0, bytes: 0 };
+    if (this.serving(vertical)?.script === script) throw inUse('This version serves.');
+    this.#discarding.add(script);
+    try {
+      await Promise.allSettled(this.#moves);
+      const running = await this.#runningOf(
+        vertical,
+        scopes.map(({ scope }) => scope),
+      );
+      if (running.includes(row.bundle))
+        throw inUse('A scope still runs this version: move the scopes of the vertical first.');
+      if (dryRun) return await bundles.freedBy({ script });
+      const freed = await bundles.forget({ script });
+      this.#versions.delete(`${vertical} ${row.bundle}`);
+      this.#scripts.delete(`${vertical} ${row.version}`);
+      return freed;
+    } finally {
+      this.#discarding.delete(script);
+    }
+  }
+
   /** The version that a scope runs; null before its first request. */
   async running(vertical: string, scope: string): Promise<string | null> {
-    const { digest } = (await this.#order(
-      vertical,
-      'GET',
-      `/running?scope=${encodeURIComponent(scope)}`,
-    )) as {
-      readonly digest: string | null;
-    };
+    const [digest = null] = await this.#runningOf(vertical, [scope]);
     if (digest === null) return null;
     const scripts = await this.#bundles(vertical).scripts({});
     return scripts.find(({ bundle }) => bundle === digest)?.version ?? null;
+  }
+
+  /** The digest that each scope runs; null before its first request. */
+  async #runningOf(vertical: string, scopes: readonly string[]): Promise<readonly (string | null)[]> {
+    if (scopes.length === 0) return [];
+    return (await this.#order(vertical, 'POST', '/running', scopes)) as readonly (string | null)[];
   }
 
   /** Lets an instance start again with its present settings. */
@@ -699,6 +750,10 @@ function evenIfMissing(request: Request): Request {
   const url = new URL(request.url);
   if (url.searchParams.has('format')) url.searchParams.set('ifMissing', 'make');
   return new Request(url, request);
+}
+
+function inUse(message: string): PlatformError {
+  return new PlatformError('conflict', message, { reason: 'version_in_use' });
 }
 
 function unreadable(): PlatformError {

@@ -112,6 +112,22 @@ test('a request finishes on the version that took it, and the next one waits for
   expect([(await moving).failure, await next]).toEqual([null, '1.3.0']);
 });
 
+test('a version that no scope runs is forgotten, and no other', async () => {
+  const all = [ACME, BOLT];
+  const discard = (script: string, dryRun = false) =>
+    place.runtime.discard({ vertical: 'notes', script, scopes: all, dryRun });
+  for (const script of ['notes--1.0.0', 'notes--1.1.0', 'notes--1.3.0'])
+    await expect(discard(script)).rejects.toMatchObject({ code: 'conflict', reason: 'version_in_use' });
+  const planned = await discard('notes--1.2.0', true);
+  expect(planned).toEqual({ files: 1, bytes: expect.any(Number) });
+  // A move that is on its way is over before the files go: its failure is that of the migration.
+  const moving = move('notes--1.2.0', BOLT);
+  expect(await discard('notes--1.2.0')).toEqual(planned);
+  expect((await moving).failure).toMatchObject({ reason: 'migration_failed' });
+  expect([await discard('notes--1.2.0'), await versionOf(BOLT)]).toEqual([{ files: 0, bytes: 0 }, '1.0.0']);
+  await expect(move('notes--1.2.0', BOLT)).rejects.toMatchObject({ reason: 'unknown_script' });
+});
+
 test('a vertical whose bundles cannot be read is reported, and the others are served', async () => {
   await place.runtime.close();
   place.incidents.length = 0;

@@ -234,6 +234,10 @@ function makeFileRuntime(directory: string): VerticalRuntime {
     modules: async () => [],
     previews: makeMemoryPreviews(),
     settingsChanged: async (vertical) => write(`settings-${vertical}`, vertical),
+    discard: async ({ script, dryRun }) => {
+      if (!dryRun) write(`discarded-${script}`, script);
+      return { files: 1, bytes: 1 };
+    },
     upload: async ({ script }) => write(`uploaded-${script}`, script),
     serve: async ({ vertical, version }) => write(`serving-${vertical}-${version}`, version),
   };

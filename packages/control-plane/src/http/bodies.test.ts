@@ -43,6 +43,7 @@ async function openApp({ runs = true } = {}) {
     serve: async () => undefined,
     move: async () => ({ failure: null }),
     modules: async () => [],
+    discard: async () => ({ files: 0, bytes: 0 }),
     settingsChanged: async () => undefined,
   };
   const platform = await openRealPlatform(runs ? { runtime } : {});

@@ -282,6 +282,7 @@ const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> =
   'vertical-versions.get': onVersion,
   'vertical-versions.admit': (fixture) => ({ ...onVersion(fixture), body: {} }),
   'vertical-versions.reject': (fixture) => ({ ...onVersion(fixture), body: { note: 'No.' } }),
+  'vertical-versions.discard': onVersion,
   'channels.list': onApp,
   'channels.promote': ({ app }) => ({
     params: { slug: app.slug, channel: 'prod' },
@@ -537,6 +538,7 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'vertical-versions.get': 'own-tenant',
   'vertical-versions.admit': 'own-tenant',
   'vertical-versions.reject': 'own-tenant',
+  'vertical-versions.discard': 'own-tenant',
   'channels.list': 'own-tenant',
   'channels.promote': 'own-tenant',
   'verticals.deploy': 'own-tenant',

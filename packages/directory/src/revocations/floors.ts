@@ -23,6 +23,7 @@ export interface Floors {
   readonly member: Removed;
   readonly role: Removed | { readonly permissions: readonly string[] };
   readonly 'install-block': { readonly reason: string; readonly by: string; readonly sinceMs: number };
+  readonly 'version-files': Removed;
   readonly version: { readonly reviewedBy: string | null; readonly note: string | null };
   readonly listing: { readonly tier: string };
   readonly token: { readonly revoked: true };
@@ -87,6 +88,7 @@ export const KINDS: { readonly [K in RevocationKind]: Kind<Floors[K]> } = {
   member: { ...removal('staff WHERE id = ?'), permanent: true },
   role: { apply: restrictRole },
   'install-block': { apply: blockInstalling },
+  'version-files': { apply: forgetFiles },
   version: { apply: rejectVersion },
   token: { apply: revokeToken, permanent: true },
   'token-end': { apply: endToken, permanent: true },
@@ -206,7 +208,30 @@ function rejectVersion(
      WHERE id = ? AND status <> 'rejected'`,
     ...[floor.reviewedBy, floor.note, revision, nowMs, version],
   );
-  if (rejected === 0) return 0;
+  if (rejected > 0) releaseVersion(db, version, { revision, nowMs });
+  return rejected;
+}
+
+/** A version without files runs nowhere either. The runtime has none of one that was discarded since. */
+function forgetFiles(
+  db: SqlDatabase,
+  { target: [version = null] }: Revoked<'version-files'>,
+  { revision, nowMs }: Reapplying,
+): number {
+  const forgotten = changed(
+    db,
+    `UPDATE vertical_versions SET uploaded_at = NULL, revision = ?1, updated_at = ?2,
+       status = iif(status = 'rejected', status, 'pending'), reviewed_by = iif(status = 'rejected', reviewed_by, NULL),
+       note = iif(status = 'rejected', note, NULL)
+     WHERE id = ?3 AND uploaded_at IS NOT NULL`,
+    ...[revision, nowMs, version],
+  );
+  if (forgotten > 0) releaseVersion(db, version, { revision, nowMs });
+  return forgotten;
+}
+
+/** Takes a version off prod, and off the scopes that are bound to it. */
+function releaseVersion(db: SqlDatabase, version: string | null, { revision, nowMs }: Reapplying): void {
   db.run(
     `UPDATE verticals SET serving = NULL, promoted_at = NULL, promotion = ?1, revision = ?1, updated_at = ?2
      WHERE serving = ?3 AND built_in IS NOT ?3`,
@@ -216,7 +241,6 @@ function rejectVersion(
     'UPDATE scope_versions SET version = NULL, snapshot = NULL, revision = ?, bound_at = ? WHERE version = ?',
     ...[revision, nowMs, version],
   );
-  return rejected;
 }
 
 function revokeToken(

@@ -78,6 +78,11 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
   'vertical-versions.reject': ({ other, after }) => [
     set('version', [other], { reviewedBy: textOrNull(after.reviewedBy), note: textOrNull(after.note) }),
   ],
+  'vertical-versions.discard': ({ other }) => [removed('version-files', [other])],
+  'verticals.deploy': ({ other, after }) => [
+    lifted('version-files', [other]),
+    ...(after.status === 'admitted' ? [lifted('version', [other])] : []),
+  ],
   'listings.put': ({ vertical, after }) => [lowered('listing', vertical, after.tier)],
   'snapshots.delete': ({ scope, other }) => [removed('snapshot', [scope, other])],
   'push-tokens.revoke': ({ other, after }) => [other, ...texts(after.ended)].map(revokedToken),

@@ -308,6 +308,7 @@ test('the least kind of each operation, listed again by hand: the declarations m
     ...['secrets.list', 'secrets.remove', 'secrets.rotate', 'secrets.set', 'tenants.get', 'tenants.list'],
     ...[
       'vertical-versions.admit',
+      'vertical-versions.discard',
       'vertical-versions.get',
       'vertical-versions.list',
       'vertical-versions.register',

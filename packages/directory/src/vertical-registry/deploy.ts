@@ -168,7 +168,9 @@ export const deployVersion = /* @__PURE__ */ delegated<
     const before = requireVersion(db, vertical.slug, { id });
     const nowMs = context.now();
     const judged = body.admit ? admittedBy(context, vertical, before, call) : before;
-    const brought = before.uploadedAtMs === null ? broughtBy(call) : {};
+    // A version that was discarded keeps who brought it first.
+    const isNew = before.uploadedAtMs === null && before.deployedBy === null;
+    const brought = isNew ? broughtBy(call) : {};
     const after: VersionRow = { ...judged, ...brought, uploadedAtMs: nowMs, revision, updatedAtMs: nowMs };
     updateVersion(db, after);
     if (body.promote) promote(context, vertical, after);
@@ -312,6 +314,17 @@ export interface VerticalRuntime {
   }): Promise<{ readonly failure: Failure | null }>;
   /** Lets the instances of a vertical that run start again with its present settings, before their next request. */
   settingsChanged(vertical: string): Promise<void>;
+  /**
+   * Forgets an uploaded version, and those of its files that no other one has. Returns what went; with `dryRun`, what would go.
+   * @param scopes those of the vertical: none of them may run it.
+   * @throws PlatformError `conflict`, reason `version_in_use`.
+   */
+  discard(order: {
+    readonly vertical: string;
+    readonly script: string;
+    readonly scopes: readonly { readonly tenant: string; readonly scope: string }[];
+    readonly dryRun: boolean;
+  }): Promise<{ readonly files: number; readonly bytes: number }>;
   /** Versions that run beside the one that serves, on data of their own. Absent: it runs none. */
   readonly previews?: PreviewRuntime;
   /** Makes an uploaded version the one that the serving script runs. */
@@ -357,31 +370,17 @@ export function makeDeployEffects({
   runtime,
   incident,
 }: DeployDeps): Readonly<Record<string, Effect>> {
-  /** @param isDecided whether a refusal proves that nothing was done. */
-  const ask = async (work: Promise<void>, isDecided: boolean): Promise<void> => {
-    try {
-      await work;
-    } catch (cause) {
-      if (isDecided && cause instanceof PlatformError) throw cause;
-      if (!(cause instanceof PlatformError)) incident('runtime')(cause);
-      throw undecided(cause);
-    }
-  };
-
-  /** Two that promote at once would let the runtime serve another version than the directory names. */
-  const turn = ({ params }: AdminCall): string => `vertical ${params.slug}`;
-
   const promote: Effect<Serving> = {
-    turn,
+    turn: turnOf,
     check: async () => undefined,
     run: async (_deps, _call, prepared) => {
-      await ask(serve(requireRuntime(runtime), prepared), true);
+      await askRuntime(serve(requireRuntime(runtime), prepared), incident);
       return { facts: { id: prepared.id } };
     },
   };
 
   const deploy: Effect<PreparedDeployment> = {
-    turn,
+    turn: turnOf,
     check: async (_deps, call) => {
       // Access comes first: a caller that must not know the vertical learns nothing about the runtime either.
       await directory.registryVertical({ call: aboutOf(call) });
@@ -401,14 +400,14 @@ export function makeDeployEffects({
       const onTaken = (taken: TakenModules): void => {
         if (isUploading) say('uploading', taken);
       };
-      await ask(
+      await askRuntime(
         present.upload({ vertical, version, script, manifest, migrations, egress, modules }, onTaken),
-        true,
+        incident,
       );
       isUploading = false;
       say('uploaded', total);
       // The upload is done by now: a refusal no longer proves that nothing happened.
-      if (prepared.serves) await ask(serve(present, prepared), false);
+      if (prepared.serves) await askRuntime(serve(present, prepared), incident, false);
       return { facts: { id } };
     },
     finalize: ({ call, value, report }) => {
@@ -425,6 +424,26 @@ export function makeDeployEffects({
   };
 
   return { 'channels.promote': promote, 'verticals.deploy': deploy };
+}
+
+/** Two that promote at once would let the runtime serve another version than the directory names. */
+export function turnOf({ params }: AdminCall): string {
+  return `vertical ${params.slug}`;
+}
+
+/** @param isDecided whether a refusal proves that nothing was done. Default: it does. */
+export async function askRuntime<T>(
+  work: Promise<T>,
+  incident: DeployDeps['incident'],
+  isDecided = true,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (isDecided && cause instanceof PlatformError) throw cause;
+    if (!(cause instanceof PlatformError)) incident('runtime')(cause);
+    throw undecided(cause);
+  }
 }
 
 const NOTHING: TakenModules = { modules: 0, bytes: 0 };

@@ -15,6 +15,7 @@ import { loadScope } from '../scopes/store.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
 import { planPromotion, promoteVersion, readChannels } from './channels.ts';
 import { deployVersion } from './deploy.ts';
+import { discardVersion, type InstanceRef, planDiscard, SCOPES_OF } from './discard.ts';
 import {
   admittedByRegistry,
   deleteInstallBlock,
@@ -79,6 +80,10 @@ const registryMethods = (context: UnitContext) => ({
     context.db
       .all<{ version: string; egress: string }>(DEPLOYED, slug, DEPLOYED_MAX)
       .map(({ version, egress }) => ({ version, egress: JSON.parse(egress) })),
+
+  /** The next scopes of a vertical that have an instance, by id. */
+  instancesOf: (page: { readonly vertical: string; readonly after: string }): readonly InstanceRef[] =>
+    context.db.all<InstanceRef>(SCOPES_OF, page.vertical, page.after),
 
   /** Judges a binding, and tells whether it would change anything. */
   plannedBinding: ({ call }: { readonly call: AdminCall }): PlannedMove => {
@@ -154,6 +159,8 @@ export const verticalRegistryFeature = /* @__PURE__ */ defineFeature({
     deployVersion,
     admittedByRegistry(provisionScope),
     planPromotion,
+    discardVersion,
+    planDiscard,
   ],
   migrations: [registryMigrations],
   methods: registryMethods,
@@ -161,6 +168,7 @@ export const verticalRegistryFeature = /* @__PURE__ */ defineFeature({
     'registryVertical',
     'registeredVertical',
     'deployedVersions',
+    'instancesOf',
     'plannedBinding',
     'versionedRoute',
     'versionedRoutes',

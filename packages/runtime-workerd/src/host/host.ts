@@ -18,6 +18,9 @@ export { Platform } from './platform.ts';
 export { Supervisor } from './supervisor.ts';
 export { Tail } from './tail.ts';
 
+/** The number of objects that are asked side by side. */
+const OPENED_AT_ONCE = 16;
+
 /** The platform's own orders. */
 export class Control extends WorkerEntrypoint<HostEnv> {
   override async fetch(request: Request): Promise<Response> {
@@ -32,8 +35,8 @@ export class Control extends WorkerEntrypoint<HostEnv> {
         return Response.json({});
       case 'POST /check':
         return Response.json(await this.#declarationOf(searchParams.get('digest') ?? ''));
-      case 'GET /running':
-        return Response.json({ digest: await supervisor().running() });
+      case 'POST /running':
+        return Response.json(await this.#runningOf((await request.json()) as readonly string[]));
       case 'POST /move':
         return Response.json((await supervisor().move((await request.json()) as MoveOrder)) satisfies Moved);
       case 'POST /settings-changed':
@@ -48,6 +51,16 @@ export class Control extends WorkerEntrypoint<HostEnv> {
       default:
         return new Response(null, { status: 404 });
     }
+  }
+
+  /** The digests that scopes run, a few at a time: each object is opened for it. */
+  async #runningOf(scopes: readonly string[]): Promise<(string | null)[]> {
+    const found: (string | null)[] = [];
+    for (let at = 0; at < scopes.length; at += OPENED_AT_ONCE) {
+      const some = scopes.slice(at, at + OPENED_AT_ONCE);
+      found.push(...(await Promise.all(some.map((scope) => this.env.SCOPES.getByName(scope).runningNow()))));
+    }
+    return found;
   }
 
   /** Loaded for this question alone: what `load` returns is freed with the request. */

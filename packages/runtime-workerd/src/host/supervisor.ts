@@ -122,6 +122,12 @@ export class Supervisor extends DurableObject<HostEnv> {
     return this.ctx.storage.kv.get<string>(RUNNING) ?? null;
   }
 
+  /** The same, once it is certain. */
+  async runningNow(): Promise<string | null> {
+    while (this.#moving !== null) await this.#moving;
+    return this.running();
+  }
+
   /** Work was enqueued. It is done soon; {@link #arm} made sure that it is done after a crash too. */
   wake(): void {
     this.#work();

@@ -32,6 +32,12 @@ export interface ScriptRow {
   readonly declared: DeclaredSignIn | null;
 }
 
+/** The files that only one version had. */
+export interface FreedFiles {
+  readonly files: number;
+  readonly bytes: number;
+}
+
 /** The parts of a bundle's declaration on which the sign-in of its version depends. */
 export interface DeclaredSignIn {
   readonly manifest: Pick<VerticalManifest, 'slug' | 'env'>;
@@ -64,8 +70,10 @@ type BundleMethods = {
   /** Makes a script the one that serves. @throws PlatformError `not_found`. */
   serve(input: { readonly script: string }): ScriptRow;
   serving(input: Record<never, never>): ScriptRow | null;
+  /** The modules that no other script names. */
+  freedBy(input: { readonly script: string }): FreedFiles;
   /** Forgets a script, and the modules that no other names. @throws PlatformError `conflict` for the one that serves. */
-  forget(input: { readonly script: string }): null;
+  forget(input: { readonly script: string }): FreedFiles;
 };
 
 export type BundleUnit = UnitDefinition<BundleMethods>;
@@ -113,7 +121,7 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       ],
     },
   ],
-  queries: ['modules', 'script', 'scripts', 'bundle', 'file', 'serving'],
+  queries: ['modules', 'script', 'scripts', 'bundle', 'file', 'serving', 'freedBy'],
   open: ({ db }) => ({
     modules: () =>
       db.all<{ digest: string }>('SELECT digest FROM modules ORDER BY digest').map(({ digest }) => digest),
@@ -175,16 +183,28 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
       const found = db.get<{ script: string }>('SELECT script FROM serving');
       return found ? findScript(db, found.script) : null;
     },
+    freedBy: ({ script }) => freedBy(db, script),
     forget: ({ script }) => {
       if (db.get('SELECT 1 AS found FROM serving WHERE script = ?', script))
         throw new PlatformError('conflict', 'This version serves.', { reason: 'version_in_use' });
+      const freed = freedBy(db, script);
       db.run('DELETE FROM scripts WHERE script = ?', script);
       db.run('DELETE FROM bundle_files WHERE bundle NOT IN (SELECT bundle FROM scripts)');
       db.run('DELETE FROM modules WHERE digest NOT IN (SELECT digest FROM bundle_files)');
-      return null;
+      return freed;
     },
   }),
 });
+
+function freedBy(db: SqlDatabase, script: string): FreedFiles {
+  const freed = db.get<FreedFiles>(
+    `SELECT count(*) AS files, coalesce(sum(length(m.bytes)), 0) AS bytes FROM modules m
+       WHERE m.digest IN (SELECT f.digest FROM scripts s JOIN bundle_files f ON f.bundle = s.bundle WHERE s.script = ?1)
+         AND m.digest NOT IN (SELECT f.digest FROM scripts s JOIN bundle_files f ON f.bundle = s.bundle WHERE s.script <> ?1)`,
+    script,
+  );
+  return freed as FreedFiles;
+}
 
 /** SHA-256, hexadecimal. */
 export function digestOf(bytes: Uint8Array): string {

@@ -103,6 +103,21 @@ export const registryDeeds = {
       effect: [row(`vertical_versions WHERE id = ? AND status = 'rejected'`, id)],
     };
   }),
+  'vertical-versions.discard': app(async (bench, { slug }) => {
+    const { manifest, modules } = previewOf(slug);
+    const made = await bench.value<{ version: { id: string; script: string } }>('verticals.deploy', {
+      params: { slug },
+      body: { manifest, modules, admit: true },
+    });
+    const { id, script } = made.version;
+    return {
+      params: { slug, id },
+      effect: [
+        row(`vertical_versions WHERE id = ? AND status = 'pending' AND uploaded_at IS NULL`, id),
+        runtimeFile(`discarded-${script}`),
+      ],
+    };
+  }),
   'channels.promote': app(async (bench, { slug }) => {
     const id = await admitted(bench, slug);
     return {
