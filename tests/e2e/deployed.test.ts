@@ -21,6 +21,7 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { barriers, continueAs, DESKTOP, launchBrowser, see, violations, visit } from '../support/browser.ts';
 import { Caller, throughCaller } from '../support/http.ts';
+import { connectMcp } from '../support/mcp.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 import { signIn } from '../support/sign-in.ts';
 
@@ -165,6 +166,29 @@ test('a kill of the platform loses nothing of it', async () => {
   platform = await startPlatform(place, archived);
   expect(await items()).toEqual(['Drill']);
 }, 60_000);
+
+test.each(['auto', 'legacy'] as const)(
+  'its records, their histories and its prompts are those of MCP, by %s',
+  async (mode) => {
+    const program = await connectMcp(ada, place.url('shop.localhost'), mode);
+    const { resources } = await program.listResources();
+    expect(resources).toMatchObject([{ title: 'Drill', uri: expect.stringMatching(/^freehold:\/\/item\//) }]);
+    const uri = resources[0]?.uri ?? '';
+    const read = async (address: string) => {
+      const { contents } = await program.readResource({ uri: address });
+      return JSON.parse((contents[0] as { text: string }).text);
+    };
+    expect(await read(uri)).toMatchObject({ name: 'Drill', dailyCents: 1_200 });
+    expect(await read(`${uri}/history`)).toMatchObject({ items: [{ type: 'item.created' }] });
+    await expect(read(`${uri}x`)).rejects.toMatchObject({ code: -32602 });
+    const { prompts } = await program.listPrompts();
+    expect(prompts).toMatchObject([{ name: 'booking_hand-out', arguments: [{ name: 'booking' }] }]);
+    const picked = { name: 'booking_hand-out', arguments: { booking: 'bkg_01jd0000000000000000000009' } };
+    const { messages } = await program.getPrompt(picked);
+    expect(messages).toMatchObject([{ content: { text: expect.stringContaining('The tool for this is') } }]);
+    await program.close();
+  },
+);
 
 test('a version that cannot open the instance leaves it where it is, and says so', async () => {
   const { code, err } = await freehold('rollback', 'rental', '--acknowledge-migrations');

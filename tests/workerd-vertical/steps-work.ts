@@ -1,10 +1,9 @@
 /** A day's work: customers, orders, tools, photos, and refusals. */
 import { createHash } from 'node:crypto';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
+import { connectMcp } from '../support/mcp.ts';
 import { PIPES, SPARKS } from './fixture.ts';
 import { DENIED, heard, PATIENT, pipes, type Stage, type StoryStep } from './story.ts';
-import type { Person, World } from './world.ts';
 
 const JPEG = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 31) % 251);
 /** A time that no clock of a test reaches. */
@@ -76,7 +75,7 @@ export function workSteps({ world, client, cast }: Stage): StoryStep[] {
       'D-11 the same operations are tools, for the official client',
       async () => {
         const [owner, technician] = await Promise.all(
-          [cast.ada, cast.jo].map((each) => connect(world(), each)),
+          [cast.ada, cast.jo].map((each) => connectMcp(each.caller, world().origin(PIPES))),
         );
         if (!owner || !technician) throw new Error('the owner and the technician are not connected yet');
         const { tools } = await owner.listTools();
@@ -131,26 +130,6 @@ export function workSteps({ world, client, cast }: Stage): StoryStep[] {
       },
     ],
   ];
-}
-
-/** Connects the official MCP client of a signed-in person. */
-async function connect({ origin }: World, { caller }: Person): Promise<Client> {
-  const mcp = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
-  await mcp.connect(
-    new StreamableHTTPClientTransport(new URL(`${origin(PIPES)}/api/mcp`), {
-      // Only its callers can resolve the host names of this fixture.
-      fetch: async (url, init) => {
-        const { body } = init ?? {};
-        const { status, headers, text } = await caller.ask(String(url), {
-          method: init?.method ?? 'GET',
-          headers: Object.fromEntries(new Headers(init?.headers)),
-          ...(typeof body === 'string' ? { json: JSON.parse(body) } : {}),
-        });
-        return new Response(status === 204 || status === 202 ? null : text, { status, headers });
-      },
-    }),
-  );
-  return mcp;
 }
 
 function digestOf(bytes: Uint8Array): string {
