@@ -159,8 +159,10 @@ export function strictInput(operation: AdminOperation): StrictInput {
   };
 }
 
+const NO_FIELDS = z.strictObject({});
+
 function strict(schema: z.ZodObject | undefined): z.ZodObject {
-  if (schema === undefined) return z.strictObject({});
+  if (schema === undefined) return NO_FIELDS;
   // A strict schema keeps its identity, and with it its name in the OpenAPI document.
   return schema.def.catchall instanceof z.ZodNever ? schema : schema.strict();
 }
