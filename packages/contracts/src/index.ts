@@ -19,3 +19,4 @@ export * from './pages.ts';
 export * from './permission-diff.ts';
 export * from './plain-text.ts';
 export * from './problems.ts';
+export * from './program-policy.ts';

@@ -30,6 +30,7 @@ const DESTRUCTIVE = [
   'owner-replacement.mint',
   'previews.create',
   'previews.end',
+  'program-policy.put',
   'push-tokens.revoke',
   'push-tokens.rotate',
   'roles.delete',

@@ -98,6 +98,7 @@ import {
   staffTokensList,
   staffTokensRevoke,
 } from './staff/operations.ts';
+import { programPolicyGet, programPolicyPut } from './staff/policy-operations.ts';
 import { staffProgramsEnd, staffProgramsList } from './staff/program-operations.ts';
 import {
   tenantsCreate,
@@ -156,6 +157,7 @@ export type { PreviewLink, PreviewMade, PreviewRecord, PreviewStep } from './dec
 export * from './declarations/records.ts';
 export type { ErasureReceipt, HealthCheck, ScopeHealth, ScopeVersionRecord } from './declarations/scopes.ts';
 export {
+  type ProgramPolicyRecord,
   type RosterRole,
   rosterRole,
   STAFF_PREFIX,
@@ -334,6 +336,8 @@ export const adminOperations = {
   'staff-tokens.revoke': staffTokensRevoke,
   'staff-programs.list': staffProgramsList,
   'staff-programs.end': staffProgramsEnd,
+  'program-policy.get': programPolicyGet,
+  'program-policy.put': programPolicyPut,
   'observability.logs': observabilityLogs,
   'observability.metrics': observabilityMetrics,
   'observability.metrics-series': observabilityMetricsSeries,

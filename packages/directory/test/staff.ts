@@ -107,8 +107,9 @@ export async function letProgramIn({ admin }: Pick<Platform, 'admin'>, member: s
     code: { redirectUri: REDIRECT, challenge: CHALLENGE },
     requestId,
   });
+  if ('refused' in admitted) throw new Error(`the program was refused: ${admitted.refused}`);
   const answer = await programs.redeemCode({
-    ...{ scopeId: CONTROL_PLANE, client: DESKTOP, code: admitted?.code ?? '', redirectUri: null },
+    ...{ scopeId: CONTROL_PLANE, client: DESKTOP, code: admitted.code, redirectUri: null },
     ...{ verifier: VERIFIER, requestId },
   });
   if (answer.outcome !== 'issued') throw new Error('the code was refused');

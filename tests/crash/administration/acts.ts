@@ -63,22 +63,31 @@ export function performAct(
 const DESKTOP = { id: 'fh_client_desktop', secretHash: null };
 
 /** Lets a program in for a member of the staff. */
-export function admitProgram({ staff }: OpenedPlatform['admin'], member: string, requestId: string) {
+function admitProgram(
+  { staff }: OpenedPlatform['admin'],
+  member: string,
+  { requestId, host = '127.0.0.1' }: { readonly requestId: string; readonly host?: string },
+) {
   return staff.programs.admit({
     member,
     client: { ...DESKTOP, kind: 'registered', metadata: '{}' },
-    ...{ name: 'Desktop', host: '127.0.0.1', allowed: { access: 'all' } },
+    ...{ name: 'Desktop', host, allowed: { access: 'all' } },
     code: { redirectUri: REDIRECT, challenge: CHALLENGE },
     requestId,
   });
 }
 
 /** Lets a program in that gets its tokens, and returns the id of its grant. */
-export async function connectProgram({ admin }: OpenedPlatform, member: string): Promise<string> {
-  const admitted = await admitProgram(admin, member, 'req-let-in');
+export async function connectProgram(
+  { admin }: OpenedPlatform,
+  member: string,
+  host?: string,
+): Promise<string> {
+  const of = { requestId: 'req-let-in', ...(host === undefined ? {} : { host }) };
+  const admitted = await admitProgram(admin, member, of);
   await admin.staff.programs.redeemCode({
     ...{ scopeId: CONTROL_PLANE, client: DESKTOP, redirectUri: null, verifier: VERIFIER },
-    ...{ code: admitted?.code ?? '', requestId: 'req-tokens' },
+    ...{ code: 'code' in admitted ? admitted.code : '', requestId: 'req-tokens' },
   });
   const [program] = await admin.staff.programs.list({ member });
   if (!program) throw new Error('the program is not listed');
@@ -131,7 +140,7 @@ const performers: Readonly<Record<ActName, Performer>> = {
     admin.staff.revoke({ secret, requestId: request }),
   ),
   'staff-programs.create': act<'member'>(({ admin }, { member }, { request }) =>
-    admitProgram(admin, member, request),
+    admitProgram(admin, member, { requestId: request }),
   ),
   'staff-programs.end (page)': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
     admin.staff.programs.end({ member, grant, requestId: request }),

@@ -1,5 +1,5 @@
 /** The programs that people let in, and their tokens for scripts: seen, made and ended. The owner sees those of all. */
-import type { ListedProgram, ProgramPolicy, ProgramReads } from '@freehold/auth';
+import type { ListedProgram, ProgramReads } from '@freehold/auth';
 import {
   checkbox,
   chosen,
@@ -11,7 +11,7 @@ import {
   notice,
   readForm,
 } from '@freehold/auth/page-kit';
-import { PlatformError, toTimestamp } from '@freehold/contracts';
+import { PlatformError, PROGRAM_POLICIES, toTimestamp } from '@freehold/contracts';
 import type { AppContext } from '../declaration/env.ts';
 import { PATHS, seeOther } from '../pages/frame.ts';
 import { button, day, facts, moment, oneOf, section, select } from '../pages/parts.ts';
@@ -26,7 +26,6 @@ const DAY_MS = 24 * 3_600_000;
 const READS_SHOWN = 50;
 /** The lives of a token that can be chosen, in days. */
 const LIVES = ['7', '30', '90', '366'];
-const POLICIES: readonly ProgramPolicy['programs'][] = ['any', 'listed', 'none'];
 
 interface Shown {
   readonly fault?: string;
@@ -155,7 +154,7 @@ ${form(
     name: 'programs',
     label: t.programs.policyChoice,
     value: programs,
-    options: POLICIES.map((value) => ({ value, label: t.programs.policies[value] })),
+    options: PROGRAM_POLICIES.map((value) => ({ value, label: t.programs.policies[value] })),
   })}${field({
     name: 'hosts',
     label: t.programs.hosts,
@@ -218,7 +217,7 @@ export async function setPolicy(parts: ProgramParts, c: AppContext): Promise<Res
   return attempt(visit, async () => {
     await directoryOf(visit).setProgramPolicy({
       scopeId: node.scope,
-      programs: POLICIES.find((each) => each === programs) ?? 'none',
+      programs: PROGRAM_POLICIES.find((each) => each === programs) ?? 'none',
       hosts: (hosts ?? '').split(/[\s,;]+/).filter((each) => each !== ''),
       callsPerMinute: numberOf(callsPerMinute ?? ''),
       mails: mails === 'yes',

@@ -1,5 +1,5 @@
 /** The shapes of programs, as callers of the identity directory give and get them. */
-import type { ProgramAccess } from '@freehold/contracts';
+import type { AdmittedPrograms, ProgramAccess } from '@freehold/contracts';
 import type { SubjectKey } from '../lib/subject.ts';
 
 /** A program's client, as it was when a person let it in. */
@@ -99,23 +99,12 @@ export interface ListedProgram {
   readonly usedFrom: string | null;
 }
 
-/** The owner's rule for programs. `hosts` counts with `listed` alone. */
-export interface ProgramPolicy {
-  readonly programs: 'any' | 'listed' | 'none';
-  readonly hosts: readonly string[];
+/** The owner's rule for programs. */
+export interface ProgramPolicy extends AdmittedPrograms {
   /** The calls that each program may make in a minute; null for any number. */
   readonly callsPerMinute: number | null;
   /** Whether members get a mail when a program is let in for them. */
   readonly mails: boolean;
-}
-
-/** Whether a policy admits a program of this host. Tokens that members make for scripts are admitted unless none is. */
-export function admits(
-  { programs, hosts }: Pick<ProgramPolicy, 'programs' | 'hosts'>,
-  host: string | null,
-): boolean {
-  if (programs === 'any') return true;
-  return programs === 'listed' && (host === null || hosts.includes(host));
 }
 
 /** Twenty calls a second: enough for a person's work, and too little to slow down the others. */

@@ -11,4 +11,4 @@ export type {
 } from './contract.ts';
 export { type EndedBy, makeGrantFlow } from './grant-flow.ts';
 export { SECRET_PREFIXES } from './secrets.ts';
-export { deleteGrant, type GrantRow, loadGrant, loadGrantsOfPerson } from './store.ts';
+export { deleteGrant, type GrantRow, loadGrant, loadGrants, loadGrantsOfPerson } from './store.ts';

@@ -1,18 +1,18 @@
 /** Programs in the identity directory: what people allowed, how they see and end it, and the owner's policy. */
-import { ID_PREFIXES, type ProgramAccess } from '@freehold/contracts';
+import {
+  admitsProgram,
+  ID_PREFIXES,
+  PROGRAM_HOST,
+  PROGRAM_HOSTS_MAX,
+  type ProgramAccess,
+} from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
 import { invalid, refusal } from '../lib/refusals.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { loadBinding, loadPerson } from '../people/store.ts';
 import { accessOf } from './access.ts';
-import {
-  admits,
-  type LetInInput,
-  type ListedProgram,
-  POLICY_DEFAULT,
-  type ProgramPolicy,
-} from './contract.ts';
+import { type LetInInput, type ListedProgram, POLICY_DEFAULT, type ProgramPolicy } from './contract.ts';
 import { makeGrantFlow } from './grant-flow.ts';
 import { endGrant, noteOf } from './grants.ts';
 import {
@@ -29,10 +29,8 @@ import {
 const DAY_MS = 24 * 3_600_000;
 const PERSONAL_TTL_MAX_MS = 366 * DAY_MS;
 const NAME_LENGTH_MAX = 80;
-const HOSTS_MAX = 100;
 /** Of calls in a minute. */
 const CALLS_MAX = 100_000;
-const HOST = /^[a-z0-9][a-z0-9.+-]{0,252}$|^\[[0-9a-f:.]+\]$/;
 
 export interface PersonalTokenInput {
   readonly scopeId: string;
@@ -115,7 +113,7 @@ export function makeProgramOperations(unit: UnitContext) {
 
     /** Whether the policy of a scope admits a program of this host. A query. */
     admitsProgram: ({ scopeId, host }: { scopeId: string; host: string }): boolean =>
-      admits(policyOf(unit, scopeId), host),
+      admitsProgram(policyOf(unit, scopeId), host),
 
     /** A query. */
     programPolicy: ({ scopeId }: { scopeId: string }): ProgramPolicy => policyOf(unit, scopeId),
@@ -127,10 +125,10 @@ export function makeProgramOperations(unit: UnitContext) {
     setProgramPolicy(input: ProgramPolicy & { scopeId: string; by: string }): null {
       const { scopeId, programs, callsPerMinute, mails, by } = input;
       const hosts = [...new Set(input.hosts.map((each) => each.trim().toLowerCase()))];
-      if (hosts.length > HOSTS_MAX || !hosts.every((each) => HOST.test(each)))
+      if (hosts.length > PROGRAM_HOSTS_MAX || !hosts.every((each) => PROGRAM_HOST.test(each)))
         throw invalid(
           'hosts',
-          `must be at most ${HOSTS_MAX} host names`,
+          `must be at most ${PROGRAM_HOSTS_MAX} host names`,
           'Programs are listed by host name.',
         );
       if (
@@ -145,7 +143,7 @@ export function makeProgramOperations(unit: UnitContext) {
         detail: { programs, hosts, callsPerMinute: String(callsPerMinute ?? 'any'), mails: String(mails) },
       });
       for (const grant of loadGrants(db, scopeId))
-        if (!admits({ programs, hosts }, grant.host)) endGrant(unit, grant, { cause: 'policy' });
+        if (!admitsProgram({ programs, hosts }, grant.host)) endGrant(unit, grant, { cause: 'policy' });
       return null;
     },
 
@@ -165,7 +163,7 @@ function policyOf({ db }: UnitContext, scopeId: string): ProgramPolicy {
 }
 
 function requireAdmitted(unit: UnitContext, scopeId: string, host: string | null): void {
-  if (!admits(policyOf(unit, scopeId), host))
+  if (!admitsProgram(policyOf(unit, scopeId), host))
     throw refusal('forbidden', 'program_not_admitted', 'The owner does not admit this program here.');
 }
 

@@ -54,6 +54,7 @@ export const ADMIN_NOUNS: Readonly<Record<string, string>> = {
   staff: 'People who run the platform, and their roles',
   'staff-tokens': 'Tokens that act for members of the staff',
   'staff-programs': 'Programs that members of the staff let in',
+  'program-policy': 'Which programs members of the staff may let in',
   observability: 'Log lines and numbers of scripts and scopes',
   'service-refs': 'Services that verticals declare',
   'push-tokens': 'Tokens with which a tenant deploys its own verticals',

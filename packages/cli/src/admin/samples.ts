@@ -17,6 +17,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   operation: `opn_${ULID}`,
   member: `stf_${ULID}`,
   program: `grt_${ULID}`,
+  hosts: 'agent.example',
   id: `ver_${ULID}`,
   identity: `tid_${ULID}`,
   subject: 'sub-1001',

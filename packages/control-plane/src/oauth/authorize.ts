@@ -55,7 +55,10 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
     if (isProgramRequest(new URL(c.req.url))) return authorizeProgram(c, deps);
     const { pathname, search, searchParams } = new URL(c.req.url);
     return answered(c, deps, searchParams, async (request, member) => {
-      if (member) return consentPage(request, member, searchParams);
+      if (member) {
+        if (await admitsTokens(deps)) return consentPage(request, member, searchParams);
+        throw new OAuthError('access_denied', NOT_ADMITTED);
+      }
       if (pathname.length + search.length > RETURN_BYTES_MAX)
         throw new OAuthError('invalid_request', 'The request is too long: send a shorter state.');
       return redirect(signInAddress(pathname + search), 302);
@@ -71,6 +74,7 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
       // The session ended while the question was open: it is asked again.
       if (!member) return redirect(signInAddress(`${PATH}?${passedOn(form)}`), 303);
       if (form.get('decision') !== 'allow') throw new OAuthError('access_denied', 'The member refused.');
+      if (!(await admitsTokens(deps))) throw new OAuthError('access_denied', NOT_ADMITTED);
       const { client, redirectUri } = request;
       const { code } = await deps.staff.signIns.orderCode({
         member: member.id,
@@ -82,6 +86,12 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
     });
   });
   app.all(PATH, (c) => answerOtherMethod(c.req.raw.method, ['GET', 'POST']));
+}
+
+const NOT_ADMITTED = 'This control plane admits no programs.';
+
+function admitsTokens({ staff }: AuthorizeDeps): Promise<boolean> {
+  return staff.signIns.programs.admits({ host: null });
 }
 
 type Decide = (

@@ -16,6 +16,7 @@ import type { ControlPlaneEnv } from '../http/env.ts';
 import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
+import { notAdmittedPage } from './program-consent.ts';
 import { clientName, OAuthError, readForm } from './requests.ts';
 
 const PATH = '/device';
@@ -46,6 +47,7 @@ export function mountDevicePage(
     const userCode = codeOf(form);
     const member = await staffOf(staff, c.req.raw);
     if (!member) return toSignIn(userCode);
+    if (!(await staff.signIns.programs.admits({ host: null }))) return notAdmittedPage('any program');
     const decision = DECISIONS.find((each) => each === form.get('decision')) ?? 'look';
     const outcome = await staff.signIns.decideDevice({ member: member.id, userCode, decision });
     if ('refused' in outcome) {

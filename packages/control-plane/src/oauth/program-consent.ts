@@ -50,7 +50,10 @@ export async function authorizeProgram(c: Context<ControlPlaneEnv>, deps: Consen
     });
   }
   try {
-    return consentPage(c, deps, { member, request: await deps.serverOf(c).readRequest(query) });
+    const request = await deps.serverOf(c).readRequest(query);
+    if (!(await deps.staff.signIns.programs.admits({ host: request.host })))
+      return notAdmittedPage(`${request.client.name} (${request.host})`, deps.serverOf(c).deny(request));
+    return consentPage(c, deps, { member, request });
   } catch (error) {
     if (error instanceof RefusedAuthorization) return redirect(error.location);
     if (error instanceof OAuthError) return refusal(error.message);
@@ -154,6 +157,17 @@ function refusal(sentence: string): Response {
     title: 'This program cannot be let in',
     status: 400,
     body: html`<p>${sentence}</p><p>Nothing was sent back to the program.</p>`,
+  });
+}
+
+/** @param back the address that tells the program so. */
+export function notAdmittedPage(program: string, back?: string): Response {
+  return pageResponse({
+    title: 'This program is not admitted here',
+    status: 403,
+    body: html`<p>The admins of this control plane do not admit ${program}. Ask one of them to list it.</p>${
+      back === undefined ? html`` : html`<p><a href="${back}">Back to the program</a></p>`
+    }`,
   });
 }
 

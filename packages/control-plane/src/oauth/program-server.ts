@@ -66,10 +66,13 @@ function directoryOf(programs: StaffPrograms, requestId: string): ProgramDirecto
         code,
         requestId,
       });
-      if (admitted) return admitted;
-      throw new PlatformError('forbidden', 'Your access ended while you decided.', {
-        reason: 'access_ended',
-      });
+      if ('code' in admitted) return admitted;
+      const { refused: reason } = admitted;
+      const detail = {
+        access_ended: 'Your access ended while you decided.',
+        program_not_admitted: 'This control plane does not admit this program.',
+      }[reason];
+      throw new PlatformError('forbidden', detail, { reason });
     },
     redeemCode: (input) => programs.redeemCode({ ...input, requestId }),
     refreshTokens: (input) => programs.refreshTokens({ ...input, requestId }),

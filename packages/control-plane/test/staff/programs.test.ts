@@ -249,6 +249,38 @@ describe('a program with a document', () => {
   });
 });
 
+describe('the rule of the admins', () => {
+  const put = (fixture: Fixture, body: object) =>
+    fixture.ask('/program-policy', {
+      method: 'PUT',
+      headers: { ...ownPage('ada'), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const known = (fixture: Fixture) =>
+    fixture.ask(query('freehold-cli', { redirect_uri: 'http://127.0.0.1:4711/callback' }), asked('ada'));
+
+  test('asks no member about a program that it does not admit, and tells the program', async () => {
+    const { fixture } = await withAda('admin');
+    const { client_id } = await register(fixture);
+    const { page: before } = await question(fixture, 'ada', client_id);
+    expect((await put(fixture, { programs: 'listed', hosts: ['agent.example'] })).status).toBe(200);
+    const { response, page } = await question(fixture, 'ada', client_id);
+    expect([response.status, ticketOf(page)]).toEqual([403, '']);
+    expect(page).toContain('Desktop (127.0.0.1)');
+    expect(page).toContain('error=access_denied');
+    // A question that was asked before is answered in vain.
+    const late = await decide(fixture, 'ada', ticketOf(before));
+    expect([late.status, await reasonOf(late)]).toEqual([403, 'program_not_admitted']);
+    expect((await known(fixture)).status).toBe(200);
+    await put(fixture, { programs: 'none', hosts: [] });
+    expect(locationOf(await known(fixture)).searchParams.get('error')).toBe('access_denied');
+    const device = await fixture.post('/device', { user_code: 'BCDF-GHJK' }, ownPage('ada'));
+    expect(device.status).toBe(403);
+    await put(fixture, { programs: 'listed', hosts: ['127.0.0.1'] });
+    expect((await letIn(fixture, 'ada')).scope).toBe('all');
+  });
+});
+
 describe('the consent', () => {
   test('cannot be forged: another page, another member, a made-up ticket, a ticket of ten minutes ago', async () => {
     const { fixture } = await withAda();

@@ -98,6 +98,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   'connections.rotate': (_street, tenantFixture) => ({
     body: { apiKey: `key-of-${accountOf(tenantFixture)}-new` },
   }),
+  'program-policy.put': (_street, { names }) => ({
+    body: { programs: 'any', hosts: [`${names.slug}.example`] },
+  }),
   'staff.put': (_street, { names }) => ({
     body: { email: `new@${names.slug}.example`, name: 'New', role: 'operator' },
   }),

@@ -1,7 +1,14 @@
 /**
  * The roster: the platform's staff, the builders of its tenants, their roles, and the tokens of their programs (spec 5.5).
  */
-import { idSchema, tenantId, timestamp } from '@freehold/contracts';
+import {
+  idSchema,
+  PROGRAM_HOST,
+  PROGRAM_HOSTS_MAX,
+  PROGRAM_POLICIES,
+  tenantId,
+  timestamp,
+} from '@freehold/contracts';
 import { z } from 'zod';
 
 /** `stf_…` */
@@ -82,5 +89,31 @@ export const staffProgramRecord = z
   .meta({ id: 'StaffProgram' });
 
 export type StaffProgramRecord = z.infer<typeof staffProgramRecord>;
+
+/** As an owner sets it for an instance. */
+const programPolicyFields = {
+  programs: z
+    .enum(PROGRAM_POLICIES)
+    .describe('Which programs are let in: any, those of the listed hosts, or none'),
+  hosts: z
+    .array(z.string().max(253).regex(PROGRAM_HOST))
+    .max(PROGRAM_HOSTS_MAX)
+    .describe('The host names, or private-use schemes, that programs come from; they count with listed'),
+};
+
+export const programPolicyBody = z.strictObject({
+  ...programPolicyFields,
+  hosts: programPolicyFields.hosts.default([]),
+});
+
+export const programPolicyRecord = z
+  .object({
+    ...programPolicyFields,
+    updatedAt: timestamp.nullable().describe('Null until it is set'),
+    etag,
+  })
+  .meta({ id: 'ProgramPolicy' });
+
+export type ProgramPolicyRecord = z.infer<typeof programPolicyRecord>;
 
 export const member = z.strictObject({ member: memberId });

@@ -74,6 +74,7 @@ const UNTOUCHED: readonly string[] = [
   ],
   // None that was ended comes back, and a new installation lets none in that it does not know.
   ...['program_clients', 'program_grants', 'program_tokens', 'program_assertions'],
+  'staff_program_policy',
 ];
 /** Tables whose rows stay, and to which missing rows are added. */
 const MERGED: readonly string[] = ['tokens', 'backups', 'erasures', 'hostname_holders'];

@@ -9,6 +9,7 @@ import { type AdminOperation, adminOperations, type StaffRole } from '../admin-o
 const ADMINS_ONLY = [
   'staff.put',
   'staff.remove',
+  'program-policy.put',
   'service-tokens.create',
   'service-tokens.rotate',
   'service-tokens.revoke',

@@ -6,6 +6,7 @@ import { hashSecret, mintSecret } from '../access/secret.ts';
 import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { byMember, nextSequence, revocationEntry, targetOf, tokenFields } from './operations.ts';
+import { isAdmitted } from './policy-store.ts';
 import { loadMember } from './store.ts';
 import {
   deleteStaffToken,
@@ -93,6 +94,7 @@ export function redeemCode(
     codes.delete(db, hash);
     return refused;
   }
+  if (!isAdmitted(db, null)) return refused;
   const { id, ...issued } = issueToken(context, { member: row.member, client, requestId });
   saveToken(db, { hash, token: id });
   return { issued };

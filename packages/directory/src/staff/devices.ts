@@ -2,6 +2,7 @@
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { hashSecret } from '../access/secret.ts';
 import { type IssuedStaffToken, issueToken, randomText } from './codes.ts';
+import { isAdmitted } from './policy-store.ts';
 
 /** The life of the two codes. */
 export const DEVICE_TTL_MS = 10 * 60 * 1000;
@@ -227,7 +228,8 @@ export function pollDevice(
     return { refused: early ? 'slow_down' : 'authorization_pending' };
   }
   db.run('DELETE FROM staff_devices WHERE hash = ?', hash);
-  if (row.state === 'denied' || row.member === null) return { refused: 'access_denied' };
+  if (row.state === 'denied' || row.member === null || !isAdmitted(db, null))
+    return { refused: 'access_denied' };
   const { member } = row;
   const { id: _, ...issued } = issueToken(context, { member, client: row.client, requestId: poll.requestId });
   return { issued };

@@ -1,8 +1,9 @@
 /** The programs of members of the roster in SQL, beside the statements that they share with those of instances. */
-import { accessOf, deleteGrant, loadGrantsOfPerson } from '@freehold/auth/grants';
-import type { ProgramAccess } from '@freehold/contracts';
+import { accessOf, deleteGrant, loadGrants, loadGrantsOfPerson } from '@freehold/auth/grants';
+import { type AdmittedPrograms, admitsProgram, type ProgramAccess } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { definePages, type PageRequest, rowsOf } from '../lib/pages.ts';
+import { deleteStaffToken } from './token-store.ts';
 
 /** The column `scope_id` of the shared tables: a control plane has one scope. */
 export const CONTROL_PLANE = 'control-plane';
@@ -93,4 +94,25 @@ export function dropPrograms(db: SqlDatabase, member: string): string[] {
   const ids = loadGrantsOfPerson(db, { personId: member }).map(({ id }) => id);
   for (const id of ids) deleteGrant(db, id);
   return ids;
+}
+
+/** The ids of programs that a rule admits no more. */
+export function grantsAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms): string[] {
+  return loadGrants(db, CONTROL_PLANE)
+    .filter(({ host }) => !admitsProgram(policy, host))
+    .map(({ id }) => id);
+}
+
+/** The ids of staff tokens that a rule admits no more. */
+export function tokensAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms): string[] {
+  if (admitsProgram(policy, null)) return [];
+  return db.all<{ id: string }>('SELECT id FROM staff_tokens ORDER BY id').map(({ id }) => id);
+}
+
+/** Deletes what a rule admits no more, and returns the ids. */
+export function dropAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms): string[] {
+  const [grants, tokens] = [grantsAdmittedNoMore(db, policy), tokensAdmittedNoMore(db, policy)];
+  for (const id of grants) deleteGrant(db, id);
+  for (const id of tokens) deleteStaffToken(db, id);
+  return [...grants, ...tokens];
 }

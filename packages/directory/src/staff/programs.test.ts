@@ -1,8 +1,8 @@
 /** Programs of members of the roster, in the directory: what ends a grant, and that nothing brings it back. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
-import { openPlatform, refusal, STAFF } from '../../test/platform.ts';
-import { DESKTOP, letProgramIn, staffMember, staffToken } from '../../test/staff.ts';
+import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
+import { DESKTOP, letProgramIn, orderCode, redeem, staffMember, staffToken } from '../../test/staff.ts';
 import type { Actor } from '../access/actors.ts';
 import type { BackupRecord, StaffProgramRecord } from '../admin-operations.ts';
 import { CONTROL_PLANE } from './program-store.ts';
@@ -72,6 +72,57 @@ test('a program that may only read ends no other one', async () => {
   const as: Actor = { kind: 'staff', id: ada.id, name: 'ada', role: 'admin', program: reads };
   const ending = platform.call('staff-programs.end', { params: { program }, as });
   expect(await refusal(ending)).toMatchObject({ reason: 'program_not_allowed' });
+});
+
+describe('the rule for programs', () => {
+  const put = (platform: Platform, programs: string, hosts: readonly string[] = [], query = {}) =>
+    platform.value('program-policy.put', { body: { programs, hosts }, query });
+
+  test('admits any until it is set, and ends at once what it admits no more', async () => {
+    const { platform, ada, works } = await open();
+    expect(await platform.value('program-policy.get')).toMatchObject({
+      programs: 'any',
+      hosts: [],
+      etag: '0',
+    });
+    const program = await letProgramIn(platform, ada.id);
+    const token = await staffToken(platform, ada.id);
+    const working = () => Promise.all([works(program.access), works(token.secret)]);
+    await put(platform, 'listed', ['127.0.0.1', 'agent.example']);
+    expect(await working()).toEqual([true, true]);
+    expect(await put(platform, 'listed', ['agent.example'], { dryRun: true })).toMatchObject({
+      ...{ programs: 1, tokens: 0 },
+    });
+    await put(platform, 'listed', ['agent.example']);
+    expect(await working()).toEqual([false, true]);
+    await expect(letProgramIn(platform, ada.id)).rejects.toThrow('program_not_admitted');
+    const { code } = await orderCode(platform, ada.id);
+    expect(await put(platform, 'none', [], { dryRun: true })).toMatchObject({ programs: 0, tokens: 1 });
+    await put(platform, 'none');
+    expect(await working()).toEqual([false, false]);
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      action: 'program-policy.put',
+      before: { programs: 'listed', hosts: ['agent.example'], ended: [token.id] },
+      after: { programs: 'none' },
+    });
+    expect(await redeem(platform, code)).toEqual({ refused: 'invalid_grant' });
+    const { userCode, deviceCode } = await platform.admin.staff.startDevice({ client: 'cli', source: null });
+    await platform.admin.staff.decideDevice({ member: ada.id, userCode, decision: 'approve' });
+    expect(await platform.admin.staff.pollDevice({ deviceCode, client: 'cli', requestId })).toEqual({
+      refused: 'access_denied',
+    });
+  });
+
+  test('is not set over another one, and outlives a restore of the directory', async () => {
+    const { platform } = await open();
+    const backup = (await platform.finish(platform.call('directory-backups.create', { body: {} })))
+      .result as BackupRecord;
+    await put(platform, 'none');
+    const stale = { body: { programs: 'any', hosts: [] }, ifMatch: '"0"' };
+    expect(await refusal(platform.call('program-policy.put', stale))).toMatchObject({ status: 412 });
+    await platform.finish(platform.call('directory.restore', { body: { backup: backup.id } }));
+    expect(await platform.value('program-policy.get')).toMatchObject({ programs: 'none' });
+  });
 });
 
 test('a call that is on its way when its program ends is refused', async () => {

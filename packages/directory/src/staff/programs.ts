@@ -23,6 +23,7 @@ import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { byMember, revocationEntry, targetOf } from './operations.ts';
+import { isAdmitted } from './policy-store.ts';
 import { CONTROL_PLANE, dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
 import { loadMember, type StaffRow } from './store.ts';
 import { deleteStaffToken, loadStaffToken } from './token-store.ts';
@@ -36,6 +37,11 @@ export interface AdmittedByStaff {
   readonly allowed: ProgramAccess;
   readonly code: CodeBinding;
 }
+
+/** `access_ended`: the member left, or their tenant is not active. */
+export type Admission =
+  | { readonly code: string }
+  | { readonly refused: 'access_ended' | 'program_not_admitted' };
 
 /** The outcome, and the head of the log when it wrote a row. */
 export interface Logged<T> {
@@ -70,15 +76,11 @@ export const programMethods = (context: UnitContext) => {
     staffClient: ({ id }: { readonly id: string }): StoredClient | null =>
       flowFor('').findClient({ scopeId: CONTROL_PLANE, id }),
 
-    /** Null for a member who left, or whose tenant is not active. */
-    admitStaffProgram: ({
-      member,
-      requestId,
-      ...consent
-    }: AdmittedByStaff & Requested): Logged<{ readonly code: string } | null> =>
+    admitStaffProgram: ({ member, requestId, ...consent }: AdmittedByStaff & Requested): Logged<Admission> =>
       logged(() => {
         const person = actingMember(db, member);
-        if (!person) return null;
+        if (!person) return { refused: 'access_ended' };
+        if (!isAdmitted(db, consent.host)) return { refused: 'program_not_admitted' };
         const { grant, code } = flowFor(requestId).admit({
           ...consent,
           ...{ scopeId: CONTROL_PLANE, personId: member, principal: member },
@@ -101,6 +103,9 @@ export const programMethods = (context: UnitContext) => {
       ...input
     }: Parameters<ReturnType<typeof flowFor>['revokeToken']>[0] & Requested): Logged<{ isClient: boolean }> =>
       logged(() => flowFor(requestId).revokeToken(input)),
+
+    /** Whether the rule for programs admits one of this host, or with null a staff token. A query. */
+    admitsStaffProgram: ({ host }: { readonly host: string | null }): boolean => isAdmitted(db, host),
 
     /** The programs and staff tokens of a member; for an admin those of everybody. At most 500 of each. A query. */
     listStaffPrograms: ({ member }: { readonly member: string }): readonly StaffProgram[] =>

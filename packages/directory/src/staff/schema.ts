@@ -196,8 +196,21 @@ const assertionsMigration: Migration = {
   sql: ASSERTIONS_TABLE,
 };
 
+const policyMigration: Migration = {
+  version: 3,
+  name: 'rule for programs of staff',
+  sql: `
+    CREATE TABLE staff_program_policy (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      programs TEXT NOT NULL CHECK (programs IN ('any', 'listed', 'none')),
+      hosts TEXT NOT NULL,
+      updated_at INTEGER NOT NULL,
+      revision INTEGER NOT NULL
+    ) STRICT;`,
+};
+
 /** The set that the directory applies after all that were there before it. */
 export const grantMigrations = {
   name: 'staff-programs',
-  migrations: [grantsMigration, assertionsMigration],
+  migrations: [grantsMigration, assertionsMigration, policyMigration],
 } as const;

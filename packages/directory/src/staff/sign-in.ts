@@ -26,9 +26,17 @@ import {
   startDevice,
 } from './devices.ts';
 import { auditFields, byMember, nextSequence, staffOperations, targetOf } from './operations.ts';
+import { programPolicyOperations } from './policy-operations.ts';
 import { staffProgramOperations } from './program-operations.ts';
 import type { StaffProgram } from './program-store.ts';
-import { type AdmittedByStaff, endProgramsOf, type Logged, programMethods, withHead } from './programs.ts';
+import {
+  type Admission,
+  type AdmittedByStaff,
+  endProgramsOf,
+  type Logged,
+  programMethods,
+  withHead,
+} from './programs.ts';
 import { deviceMigrations, grantMigrations, staffMigrations } from './schema.ts';
 import {
   deleteSession,
@@ -122,8 +130,10 @@ type Requested<T> = T & { readonly requestId: string };
 /** Programs that members let in, each with what it may do. */
 export interface StaffPrograms {
   findClient(input: { readonly id: string }): Promise<StoredClient | null>;
-  /** Keeps a consent, and returns its code. Null for a member who cannot act any more. */
-  admit(consent: Requested<AdmittedByStaff>): Promise<{ readonly code: string } | null>;
+  /** Keeps a consent, and returns its code, or why there is none. */
+  admit(consent: Requested<AdmittedByStaff>): Promise<Admission>;
+  /** Whether programs of this host are let in; with null, whether staff tokens are made. */
+  admits(input: { readonly host: string | null }): Promise<boolean>;
   redeemCode(input: Requested<RedeemCodeInput>): Promise<TokenAnswer>;
   refreshTokens(input: Requested<RefreshInput>): Promise<TokenAnswer>;
   revokeToken(
@@ -196,10 +206,10 @@ export const staffFeature = /* @__PURE__ */ defineFeature({
 
 /** Its tables are younger than those of other features, and come after them. */
 export const staffProgramsFeature = /* @__PURE__ */ defineFeature({
-  operations: staffProgramOperations,
+  operations: [...staffProgramOperations, ...programPolicyOperations],
   migrations: [grantMigrations],
   methods: programMethods,
-  queries: ['staffClient', 'listStaffPrograms'],
+  queries: ['staffClient', 'admitsStaffProgram', 'listStaffPrograms'],
 });
 
 export interface StaffSignInsDeps {
@@ -276,6 +286,7 @@ function makeStaffPrograms({
   };
   return {
     findClient: (input) => directory.staffClient(input),
+    admits: (input) => directory.admitsStaffProgram(input),
     admit: async (consent) => published(await directory.admitStaffProgram(consent)),
     redeemCode: async (input) => published(await directory.redeemStaffProgramCode(input)),
     refreshTokens: async (input) => published(await directory.refreshStaffProgram(input)),

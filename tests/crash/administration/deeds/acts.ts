@@ -148,6 +148,15 @@ export const memberDeeds = {
     const program = await connectProgram(bench.platform, await newMember(bench));
     return { params: { program }, effect: [noRow('program_grants WHERE id = ?', program)] };
   },
+  'program-policy.put': async (bench) => {
+    await bench.value('program-policy.put', { body: { programs: 'any' } });
+    const program = await connectProgram(bench.platform, await newMember(bench), 'agent.example');
+    return {
+      // Programs of other deeds come from this address.
+      body: { programs: 'listed', hosts: ['127.0.0.1'] },
+      effect: [noRow('program_grants WHERE id = ?', program)],
+    };
+  },
 } as const satisfies Readonly<Record<string, Deed>>;
 
 /** Makes a scope with a host name, and a person with an account at the provider. */
