@@ -11,6 +11,7 @@ import { chooseLanguage, type Language, language, TEXTS, t } from './lib/languag
 import { presentPath, usePlace } from './lib/router.ts';
 import { EditPage } from './pages/edit-page.tsx';
 import { HomePage } from './pages/home-page.tsx';
+import { ImportPage } from './pages/import-page.tsx';
 import { ListPage } from './pages/list-page.tsx';
 import { NewPage } from './pages/new-page.tsx';
 import { NotHere } from './pages/not-here.tsx';
@@ -226,6 +227,8 @@ function pageAt(declaration: Declaration, path: string): PageAt {
     return at(type, null, <ListPage key={type} kind={kind} />);
   if (id === 'new' && step === undefined && create)
     return at(`${type}/new`, null, <NewPage key={path} {...{ kind, create }} />);
+  if (id === 'import' && step === undefined && operationOf(declaration, `${type}/import`))
+    return at('', null, <ImportPage key={path} kind={kind} />);
   if (id !== '' && step === undefined)
     return at(`${type}/:id`, id, <RecordPage key={path} {...{ kind, id }} />);
   if (step === 'edit' && more.length === 0 && update)

@@ -52,6 +52,8 @@ const PATHS = {
   file: 'M6 3h8l4 4v14H6zM14 3v4h4',
   check: 'M5 12l5 5 9-10',
   columns: 'M4 5h16v14H4zM10 5v14M15 5v14',
+  save: 'M12 4v11M7 11l5 5 5-5M5 20h14',
+  load: 'M12 16V5M7 9l5-5 5 5M5 20h14',
   box: 'M4 4h16v5H4zM6 9v11h12V9M10 13h4',
 } as const;
 

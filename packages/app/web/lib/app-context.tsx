@@ -46,12 +46,13 @@ export function operationOf({ operations }: Declaration, name: string): Declared
   return operations.find((each) => each.name === name);
 }
 
-const SUPPLIED = new Set(['list', 'get', 'create', 'update', 'archive', 'unarchive', 'import', 'export']);
+/** The operations that the pages are made of, after the type of their records. */
+const SUPPLIED = /^(?:list|get|create|update|archive|unarchive|export|import(?:-.+)?)$/;
 
 /** The operations about records of a type beside the supplied ones. */
 export function ownOperations({ operations }: Declaration, type: string): DeclaredOperation[] {
   return operations.filter(
-    ({ name, about }) => about?.type === type && !SUPPLIED.has(name.slice(type.length + 1)),
+    ({ name, about }) => about?.type === type && !SUPPLIED.test(name.slice(type.length + 1)),
   );
 }
 
@@ -64,6 +65,6 @@ export function generalOperations(
     if (about) return false;
     const owner = kinds.find((kind) => name.startsWith(`${kind.type}/`));
     if (!owner) return type === null;
-    return owner.type === type && !SUPPLIED.has(name.slice(owner.type.length + 1));
+    return owner.type === type && !SUPPLIED.test(name.slice(owner.type.length + 1));
   });
 }

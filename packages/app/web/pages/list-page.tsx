@@ -155,6 +155,8 @@ interface ToolsProps {
 }
 
 function Tools({ kind, state, go, searchField }: ToolsProps) {
+  const { declaration } = useApp();
+  const exported = listQuery(kind, { ...state, cursor: null });
   const [typed, setTyped] = useState(state.q);
   const latest = useRef(go);
   latest.current = go;
@@ -215,6 +217,18 @@ function Tools({ kind, state, go, searchField }: ToolsProps) {
         </label>
       )}
       <Columns kind={kind} />
+      {operationOf(declaration, `${kind.type}/export`) && (
+        <a className="button quiet" href={`/api/${kind.type}-exports/file?${exported}`} download>
+          <Icon name="save" />
+          {t.export}
+        </a>
+      )}
+      {operationOf(declaration, `${kind.type}/import`) && (
+        <Link className="button quiet" to={`${kind.page}/import`}>
+          <Icon name="load" />
+          {t.import}
+        </Link>
+      )}
       <Button look="quiet" onClick={() => go({ isArchived: !state.isArchived })}>
         <Icon name="box" />
         {state.isArchived ? t.showPresent : t.showArchived}
