@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
-import { build } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildRecordPages } from '../../packages/app/web/build.ts';
 import { barriers, continueAs, DESKTOP, launchBrowser, see, violations, visit } from '../support/browser.ts';
 import { Caller, throughCaller } from '../support/http.ts';
 import { connectMcp } from '../support/mcp.ts';
@@ -43,11 +43,7 @@ beforeAll(async () => {
     filter: (path) => !/(?:node_modules|\.freehold|dist)$/.test(path),
   });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  await build({
-    root: join(root, 'examples/rental/web'),
-    logLevel: 'error',
-    build: { outDir: join(folder, 'web/dist') },
-  });
+  await buildRecordPages();
   place = await newPlace();
   archived = { FREEHOLD_ARCHIVE_DIRECTORY: join(folder, 'archive') };
   platform = await startPlatform(place, archived);
@@ -130,7 +126,7 @@ test('a builder deploys it with a push token, and the platform serves it', async
     json: { name: 'Drill', dailyCents: 1_200, depositCents: 5_000 },
   });
   expect(made.status, made.text).toBe(201);
-  expect((await ada.ask(at('/'))).text).toContain('<title>Rental</title>');
+  expect((await ada.ask(at('/'))).text).toContain('<title>Shop</title>');
 }, 60_000);
 
 test('the same again sends nothing, and does nothing', async () => {
@@ -216,7 +212,7 @@ test('its requests are measured, and its outgoing calls are watched', async () =
   ]);
 });
 
-test('its page is used in a browser: a booking, a refusal, a return with damage', async () => {
+test('its pages are used in a browser: a booking, a refusal, a return with damage, a repair', async () => {
   const browser = await launchBrowser();
   try {
     const { page, faults } = await visit(browser, DESKTOP);
@@ -229,6 +225,7 @@ test('its page is used in a browser: a booking, a refusal, a return with damage'
     };
     // Without a session the page leads to the sign-in, and back.
     await page.goto(at('/'));
+    await page.getByRole('link', { name: 'Sign in' }).click();
     await continueAs(page, 'Ada Lovelace');
     await see(page, 'No bookings yet.');
     expect(await shown()).toEqual([]);
@@ -249,9 +246,11 @@ test('its page is used in a browser: a booking, a refusal, a return with damage'
     await expect
       .poll(async () => (await ada.ask(at('/api/items'))).json())
       .toMatchObject({ items: [{ state: 'in_repair' }] });
-    await page.reload();
-    await page.getByRole('button', { name: 'Drill is repaired' }).click();
-    await page.getByRole('button', { name: 'Book' }).waitFor();
+    await page.goto(at('/items'));
+    await page.getByRole('link', { name: 'Drill' }).click();
+    await page.getByRole('button', { name: 'Take back from repair' }).click();
+    await see(page, 'For rent');
+    await page.getByRole('button', { name: 'Send to repair' }).waitFor();
     expect(await shown()).toEqual([]);
     expect(faults).toEqual([]);
   } finally {

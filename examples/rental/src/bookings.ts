@@ -4,6 +4,7 @@ import {
   decodeCursor,
   defineOperations,
   idSchema,
+  money,
   noteText,
   type OperationContext,
   operation,
@@ -14,9 +15,9 @@ import {
   type SqlDatabase,
 } from '@freehold/app';
 import { z } from 'zod';
-import { cents, itemId, loadItem } from './items.ts';
-import { SHOP } from './manifest.ts';
-import { loadRenter, renterId } from './renters.ts';
+import { items } from './items.ts';
+import { renters } from './renters.ts';
+import { SHOP } from './shop.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 90;
@@ -30,8 +31,8 @@ const state = z.enum(['booked', 'out', 'returned', 'cancelled']);
 const booking = z
   .object({
     id: bookingId,
-    item: z.object({ id: itemId, name: z.string() }),
-    renter: z.object({ id: renterId, name: z.string().nullable() }),
+    item: z.object({ id: items.id, name: z.string() }),
+    renter: z.object({ id: renters.id, name: z.string() }),
     firstDay: day,
     lastDay: day,
     state,
@@ -75,7 +76,7 @@ export const bookingOperations = defineOperations({
   'booking/create': operation({
     summary: 'Book a thing',
     input: z
-      .strictObject({ item: itemId, renter: renterId, firstDay: day, lastDay: day })
+      .strictObject({ item: items.id, renter: renters.id, firstDay: day, lastDay: day })
       .refine(({ firstDay, lastDay }) => firstDay <= lastDay, {
         path: ['lastDay'],
         message: 'must not be before the first day',
@@ -89,12 +90,13 @@ export const bookingOperations = defineOperations({
     http: { method: 'POST', path: '/api/bookings' },
     created: ({ id }) => bookingEntity(id),
     run: (ctx, { item, renter, firstDay, lastDay }) => {
-      const { name, state: itemState, dailyCents, depositCents } = loadItem(ctx.sql, item);
-      if (itemState !== 'for_rent')
-        throw new PlatformError('conflict', `${name} is ${itemState.replaceAll('_', ' ')}.`, {
-          reason: `item_is_${itemState}`,
+      const { name, state: itemState, dailyCents, depositCents, archivedAt } = items.load(ctx, item);
+      const now = archivedAt === null ? itemState : 'retired';
+      if (now !== 'for_rent')
+        throw new PlatformError('conflict', `${name} is ${now.replaceAll('_', ' ')}.`, {
+          reason: `item_is_${now}`,
         });
-      loadRenter(ctx.sql, renter);
+      renters.load(ctx, renter);
       requireFree(ctx.sql, { item, name, firstDay, lastDay });
       const id = ctx.newId('bkg');
       const priceCents = dailyCents * daysOf(firstDay, lastDay);
@@ -133,7 +135,7 @@ export const bookingOperations = defineOperations({
   'booking/take-back': operation({
     summary: 'Take the thing back, and give back what is left of the deposit',
     input: ofBooking
-      .extend({ damage: noteText(2_000).nullable().default(null), chargedCents: cents.default(0) })
+      .extend({ damage: noteText(2_000).nullable().default(null), chargedCents: money('EUR').default(0) })
       .refine(({ damage, chargedCents }) => damage !== null || chargedCents === 0, {
         path: ['chargedCents'],
         message: 'needs a damage',
@@ -210,7 +212,7 @@ interface Row extends Omit<Booking, 'item' | 'renter' | 'overdue'> {
   readonly itemId: string;
   readonly itemName: string;
   readonly renterId: string;
-  readonly renterName: string | null;
+  readonly renterName: string;
   readonly remindedAt: number | null;
 }
 

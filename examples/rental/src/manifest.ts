@@ -1,8 +1,7 @@
 /** Permissions, roles, kinds of records and settings. */
 import type { VerticalManifest } from '@freehold/app';
-
-/** The service of the shop's own work: reminders, and the repair of what came back damaged. */
-export const SHOP = 'shop';
+import { items } from './items.ts';
+import { SHOP } from './shop.ts';
 
 export const manifest = {
   slug: 'rental',
@@ -10,7 +9,7 @@ export const manifest = {
   version: '0.1.0',
   permissions: {
     'item.read': 'See what is for rent',
-    'item.write': 'Add things for rent, and retire them',
+    'item.write': 'Add things for rent, change and archive them',
     'item.repair': 'Send things to repair, and take them back',
     'renter.read': 'See who rents',
     'renter.write': 'Write down who rents',
@@ -42,8 +41,7 @@ export const manifest = {
   ownerRole: 'owner',
   entities: {
     item: {
-      read: 'item.read',
-      resource: { titleField: 'name' },
+      ...items.entity,
       attachments: { read: 'item.read', write: 'item.write', remove: 'item.write' },
     },
     renter: { read: 'renter.read' },

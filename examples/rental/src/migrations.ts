@@ -8,18 +8,44 @@ export const migrations: readonly Migration[] = [
     sql: `
 CREATE TABLE items (
   id TEXT PRIMARY KEY,
-  name TEXT NOT NULL,
+  archived INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  archived_at INTEGER,
+  name TEXT NOT NULL COLLATE NOCASE,
   daily_cents INTEGER NOT NULL,
   deposit_cents INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('for_rent', 'in_repair', 'retired'))
+  state TEXT NOT NULL COLLATE NOCASE
 ) STRICT, WITHOUT ROWID;
-
+CREATE INDEX items_by_archived_id ON items (archived, id);
+CREATE INDEX items_by_archived_name ON items (archived, name);
+CREATE INDEX items_by_archived_state_id ON items (archived, state, id);
+CREATE INDEX items_by_archived_state_name ON items (archived, state, name);
+CREATE TABLE items_words (
+  archived INTEGER NOT NULL,
+  word TEXT NOT NULL,
+  id TEXT NOT NULL REFERENCES items (id),
+  PRIMARY KEY (archived, word, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX items_words_by_id ON items_words (id);
 CREATE TABLE renters (
   id TEXT PRIMARY KEY,
-  -- Null when the person was erased.
-  name TEXT,
-  phone TEXT
+  archived INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  archived_at INTEGER,
+  name TEXT NOT NULL COLLATE NOCASE,
+  phone TEXT COLLATE NOCASE
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX renters_by_archived_name ON renters (archived, name);
+CREATE INDEX renters_by_archived_id ON renters (archived, id);
+CREATE TABLE renters_words (
+  archived INTEGER NOT NULL,
+  word TEXT NOT NULL,
+  id TEXT NOT NULL REFERENCES renters (id),
+  PRIMARY KEY (archived, word, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX renters_words_by_id ON renters_words (id);
 
 CREATE TABLE bookings (
   id TEXT PRIMARY KEY,

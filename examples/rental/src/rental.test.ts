@@ -77,6 +77,15 @@ test('a thing that should be back is reminded of once, in the morning', async ()
   expect(events.filter(({ type }) => type === 'booking.overdue')).toHaveLength(1);
 });
 
+test('a thing in the archive is not for rent, and its bookings stay', async () => {
+  const { shop, owner, counter, drill, book } = await openShop();
+  await using _ = shop;
+  const { id } = await book('2026-03-10', '2026-03-12');
+  await owner.call('item/archive', { item: drill.id });
+  await expect(book('2026-03-20', '2026-03-21')).rejects.toMatchObject({ reason: 'item_is_retired' });
+  expect(await counter.call('booking/get', { booking: id })).toMatchObject({ item: { name: 'Drill' } });
+});
+
 test('the workshop sees things and no person', async () => {
   const { shop, renter } = await openShop();
   await using _ = shop;
@@ -92,7 +101,9 @@ test('an erased person leaves the bookings without a name', async () => {
   await using _ = shop;
   const { id } = await book('2026-03-10', '2026-03-12');
   expect((await owner.http('POST', `/api/renters/${renter.id}/erase`, {})).status).toBe(200);
-  expect(await owner.call('booking/get', { booking: id })).toMatchObject({ renter: { name: null } });
+  expect(await owner.call('booking/get', { booking: id })).toMatchObject({
+    renter: { name: 'An erased person' },
+  });
 });
 
 test('a model reads the things for rent and their histories as resources, as its person may', async () => {
