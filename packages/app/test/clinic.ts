@@ -20,7 +20,13 @@ export const keeper = records('keeper', {
   sort: ['name', 'createdAt'],
   unique: ['phone'],
   personal: ['name', 'phone'],
-  permissions: { read: 'keeper.read', write: 'keeper.write', list: 'clinic.open' },
+  permissions: {
+    read: 'keeper.read',
+    write: 'keeper.write',
+    list: 'clinic.open',
+    import: 'clinic.import',
+    export: 'clinic.export',
+  },
 });
 
 export const animal = records('animal', {
@@ -43,7 +49,13 @@ export const animal = records('animal', {
   filter: ['kind', 'keeper', ['kind', 'insured']],
   sort: ['name', 'fee', 'createdAt'],
   unique: [['name', 'keeper']],
-  permissions: { read: 'animal.read', write: 'animal.write', list: 'clinic.open' },
+  permissions: {
+    read: 'animal.read',
+    write: 'animal.write',
+    list: 'clinic.open',
+    import: 'clinic.import',
+    export: 'clinic.export',
+  },
 });
 
 export const clinic = defineApp({
@@ -57,13 +69,26 @@ export const clinic = defineApp({
       'keeper.write': 'Write keepers down',
       'animal.read': 'See animals',
       'animal.write': 'Write animals down',
+      'clinic.import': 'Import from files',
+      'clinic.export': 'Export to files',
     },
     roles: {
       owner: {
         name: 'Owner',
-        permissions: ['clinic.open', 'keeper.read', 'keeper.write', 'animal.read', 'animal.write'],
+        permissions: [
+          'clinic.open',
+          'keeper.read',
+          'keeper.write',
+          'animal.read',
+          'animal.write',
+          'clinic.import',
+          'clinic.export',
+        ],
       },
-      helper: { name: 'Helper', permissions: ['clinic.open', 'animal.read', 'animal.write'] },
+      helper: {
+        name: 'Helper',
+        permissions: ['clinic.open', 'animal.read', 'animal.write', 'clinic.import', 'clinic.export'],
+      },
       guest: { name: 'Guest', permissions: ['clinic.open'] },
     },
     ownerRole: 'owner',

@@ -32,14 +32,14 @@ const EVERYWHERE = [
 
 /** The supplied paths of a declaration, those around its records included. */
 export function suppliedPaths(
-  { erasure, models, works }: Pick<AppDeclaration, 'erasure' | 'models' | 'works'>,
+  { erasure, models, operations, works }: Pick<AppDeclaration, 'erasure' | 'models' | 'operations' | 'works'>,
   records: readonly AddressedRecord[],
 ): readonly string[] {
   const { persons = {} } = erasure ?? {};
   return [
     ...EVERYWHERE,
     ...(models === true ? ['/api/model-usage'] : []),
-    ...(Object.keys(worksOf({ works })).length > 0
+    ...(Object.keys(worksOf({ operations, works })).length > 0
       ? [
           '/api/long-works',
           '/api/long-works/:work',

@@ -2,6 +2,7 @@
 import type { VerticalManifest } from '@freehold/contracts';
 import type { LongWork, Vertical } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
+import { recordTypesOf } from '../records/records.ts';
 import type { AppDeclaration } from './app.ts';
 import { completeManifest } from './supplied.ts';
 
@@ -28,13 +29,16 @@ export function verticalOf(declaration: AppDeclaration, supplied: OperationTable
   };
 }
 
-/** The declared long work, and that of the records. */
+/** The declared long work, and that of the records whose operations start it. */
 export function worksOf({
+  operations,
   works = {},
 }: {
+  readonly operations: AppDeclaration['operations'];
   readonly works?: AppDeclaration['works'] | undefined;
 }): Readonly<Record<string, LongWork>> {
-  return works;
+  const ofRecords = recordTypesOf(operations).flatMap((records) => Object.entries(records.works));
+  return { ...Object.fromEntries(ofRecords.filter(([kind]) => Object.hasOwn(operations, kind))), ...works };
 }
 
 /** Whether the roles of a manifest are what they should be; otherwise the check names what they are not. */

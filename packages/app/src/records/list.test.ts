@@ -52,7 +52,7 @@ test.each(
           limit: 20,
           cursor: at,
         },
-        false,
+        null,
       );
       const plan = plansOf(db, text, params);
       expect(plan, text).toHaveLength(1);
@@ -76,8 +76,8 @@ test('of some ids, the ids lead to the records', () => {
     limit: 20,
     cursor: undefined,
   };
-  const { text, params } = listStatement(animal.table, query, true);
-  const plan = plansOf(db, text, ['[]', ...params]);
+  const { text, params } = listStatement(animal.table, query, []);
+  const plan = plansOf(db, text, params);
   expect(plan[0]).toMatch(/^SCAN h VIRTUAL TABLE/);
   expect(plan[1]).toMatch(/^SEARCH t USING PRIMARY KEY \(id=\?\)/);
   db.close();

@@ -5,6 +5,7 @@
 import { decodeCursor, foreignCursor } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 import type { Field } from './fields.ts';
+import { ARCHIVED, IMPORTED, LIVE } from './partitions.ts';
 import { type RecordTable, wordTable } from './tables.ts';
 import { endOfPrefix, searchedWords } from './words.ts';
 
@@ -15,6 +16,8 @@ const CANDIDATES_MAX = 10_000;
 
 export interface ListQuery {
   readonly archived: boolean;
+  /** Whether imported records that have not moved yet are among them. Default false. */
+  readonly isImportShown?: boolean;
   /** Field → value. */
   readonly filters: ReadonlyMap<Field, SqlValue>;
   /** The records that the caller may read. */
@@ -38,35 +41,66 @@ export interface Listed {
 export function listRows(sql: SqlDatabase, table: RecordTable, query: ListQuery): Listed {
   const hits = query.q === undefined ? null : hitsOf(sql, table, query, searchedWords(query.q));
   const ids = hits?.ids ?? (query.reach === 'all' ? null : query.reach);
-  const { text, params } = listStatement(table, query, ids !== null);
-  const values = ids === null ? params : [JSON.stringify(ids), ...params];
-  return { rows: sql.all<StoredRow>(text, ...values), cut: hits?.cut ?? false };
+  const { text, params } = listStatement(table, query, ids);
+  return { rows: sql.all<StoredRow>(text, ...params), cut: hits?.cut ?? false };
 }
 
-/** Returns the statement of a list; with `isOfIds`, of the records whose ids its first parameter lists as JSON. */
+/** Returns the statement of a list: of all records, or of those with some ids. */
 export function listStatement(
+  table: RecordTable,
+  query: ListQuery,
+  ids: readonly string[] | null,
+): { readonly text: string; readonly params: SqlValue[] } {
+  const { archived, isImportShown = false, sort, limit } = query;
+  if (archived || !isImportShown) return partStatement(table, query, archived ? ARCHIVED : LIVE, ids);
+  // Each part is read from the index, in its order; of both together, the first ones are chosen.
+  const parts = [LIVE, IMPORTED].map((part) => partStatement(table, query, part, ids));
+  const both = parts.map(({ text }) => `SELECT * FROM (${text})`).join(' UNION ALL ');
+  return {
+    text: `SELECT t.* FROM (${both}) t ORDER BY ${orderOf(sort)} LIMIT ?`,
+    params: [...parts.flatMap(({ params }) => params), limit + 1],
+  };
+}
+
+function keyColumns({ field }: ListQuery['sort']): readonly string[] {
+  return field === null ? ['t.id'] : [`t.${field.column}`, 't.id'];
+}
+
+function orderOf(sort: ListQuery['sort'], collation = collationOf(sort)): string {
+  const direction = sort.isDescending ? 'DESC' : 'ASC';
+  return keyColumns(sort)
+    .map((column) => `${column}${column === 't.id' ? '' : collation} ${direction}`)
+    .join(', ');
+}
+
+/** The columns of a compound have lost theirs. */
+function collationOf({ field }: ListQuery['sort']): string {
+  return field?.type === 'TEXT' ? ' COLLATE NOCASE' : '';
+}
+
+/** The statement of one part of the table. */
+function partStatement(
   { name: table }: RecordTable,
-  { archived, filters, sort, limit, cursor }: ListQuery,
-  isOfIds: boolean,
+  { filters, sort, limit, cursor }: ListQuery,
+  part: number,
+  ids: readonly string[] | null,
 ): { readonly text: string; readonly params: SqlValue[] } {
   const where: string[] = ['t.archived = ?'];
-  const params: SqlValue[] = [archived ? 1 : 0];
+  const params: SqlValue[] = [...(ids === null ? [] : [JSON.stringify(ids)]), part];
   for (const [{ column }, value] of filters) {
     where.push(`t.${column} = ?`);
     params.push(value);
   }
-  const direction = sort.isDescending ? 'DESC' : 'ASC';
-  const key = sort.field === null ? ['t.id'] : [`t.${sort.field.column}`, 't.id'];
+  const key = keyColumns(sort);
   if (cursor !== undefined) {
     where.push(`(${key.join(', ')}) ${sort.isDescending ? '<' : '>'} (${key.map(() => '?').join(', ')})`);
     params.push(...cursorKey(cursor, sort.name, key.length));
   }
   // CROSS JOIN keeps the order: the few ids lead to their records.
-  const from = isOfIds ? `json_each(?) h CROSS JOIN ${table} t ON t.id = h.value` : `${table} t`;
-  const order = key.map((column) => `${column} ${direction}`).join(', ');
+  const from = ids !== null ? `json_each(?) h CROSS JOIN ${table} t ON t.id = h.value` : `${table} t`;
   params.push(limit + 1);
   return {
-    text: `SELECT t.* FROM ${from} WHERE ${where.join(' AND ')} ORDER BY ${order} LIMIT ?`,
+    text: `SELECT t.* FROM ${from} WHERE ${where.join(' AND ')} ORDER BY ${orderOf(sort, '')} LIMIT ?`,
     params,
   };
 }
@@ -96,16 +130,16 @@ function cursorKey(cursor: string, sort: string, length: number): SqlValue[] {
 function hitsOf(
   sql: SqlDatabase,
   table: RecordTable,
-  { archived, reach }: ListQuery,
+  { archived, isImportShown = false, reach }: ListQuery,
   [first, ...others]: readonly string[],
 ): { readonly ids: readonly string[]; readonly cut: boolean } {
   // Signs alone are no words: nothing has them.
   if (first === undefined) return { ids: [], cut: false };
   const words = wordTable(table);
-  const flag = archived ? 1 : 0;
+  const parts = archived ? `= ${ARCHIVED}` : isImportShown ? `IN (${LIVE}, ${IMPORTED})` : `= ${LIVE}`;
   const has = (word: string): { readonly text: string; readonly params: SqlValue[] } => ({
-    text: `EXISTS (SELECT 1 FROM ${words} w INDEXED BY ${words}_by_id WHERE w.id = h.id AND w.archived = ? AND w.word >= ? AND w.word < ?)`,
-    params: [flag, word, endOfPrefix(word)],
+    text: `EXISTS (SELECT 1 FROM ${words} w INDEXED BY ${words}_by_id WHERE w.id = h.id AND w.archived ${parts} AND w.word >= ? AND w.word < ?)`,
+    params: [word, endOfPrefix(word)],
   });
   if (reach !== 'all') {
     // Records that the caller may not read are not counted either.
@@ -121,8 +155,8 @@ function hitsOf(
   }
   const conditions = others.map(has);
   const candidates = others.length === 0 ? HITS_MAX + 1 : CANDIDATES_MAX;
-  const range = `SELECT id FROM ${words} WHERE archived = ? AND word >= ? AND word < ? LIMIT ?`;
-  const bounds: SqlValue[] = [flag, first, endOfPrefix(first), candidates];
+  const range = `SELECT id FROM ${words} WHERE archived ${parts} AND word >= ? AND word < ? LIMIT ?`;
+  const bounds: SqlValue[] = [first, endOfPrefix(first), candidates];
   const rows = sql.all<{ id: string }>(
     `SELECT DISTINCT h.id FROM (${range}) h ${
       conditions.length === 0 ? '' : `WHERE ${conditions.map(({ text }) => text).join(' AND ')}`

@@ -1,27 +1,30 @@
-/** The six operations of a type of records. */
-import { cutPage, type EntityRef, PlatformError, parseInput } from '@freehold/contracts';
-import { type Operation, type OperationContext, operation } from '@freehold/kernel';
-import type { SqlValue } from '@freehold/store';
+/** The operations of a type of records. */
+import { cutPage, PlatformError, parseInput } from '@freehold/contracts';
+import { type LongWork, type Operation, type OperationContext, operation } from '@freehold/kernel';
 import { z } from 'zod';
-import { inputValue, unwrap } from './fields.ts';
-import { keyOf, listRows, type StoredRow } from './list.ts';
-import type { RecordsOptions } from './records.ts';
-import {
-  presentOne,
-  presentRows,
-  requireRelated,
-  requireUnique,
-  rowOf,
-  type StoredValues,
-  writeWords,
-} from './rows.ts';
+import { unwrap } from './fields.ts';
+import { type ImportParts, importWorks } from './import-steps.ts';
+import { keyOf, listRows } from './list.ts';
+import { ARCHIVED, LIVE } from './partitions.ts';
+import type { RecordPermissions, RecordsOptions } from './records.ts';
+import { presentOne, presentRows } from './rows.ts';
 import { listQuery, listSchema, outputSchema, type RecordShape } from './shape.ts';
-import type { RecordTable } from './tables.ts';
+import { exportOperations, importOperations } from './transfers.ts';
+import {
+  change,
+  changedFields,
+  emitCreated,
+  entityOf,
+  insertRecord,
+  movedRow,
+  setArchived,
+  storedValues,
+} from './writes.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A declaration with what its operations share. */
-interface Declared extends Required<RecordsOptions<z.ZodRawShape>['permissions']> {
+export interface Declared extends Required<Pick<RecordPermissions, 'list' | 'read' | 'write'>> {
   readonly shape: RecordShape;
   /** The fields, without any others. */
   readonly fields: z.ZodObject;
@@ -50,6 +53,7 @@ export function recordOperations<F extends z.ZodRawShape>(
     singular: shape.type.replaceAll('-', ' '),
     several: shape.plural.replaceAll('-', ' '),
   };
+  const transfer = transferParts(shape, declared, permissions);
   return {
     [`${shape.type}/list`]: listOf(declared),
     [`${shape.type}/get`]: getOf(declared),
@@ -57,7 +61,30 @@ export function recordOperations<F extends z.ZodRawShape>(
     [`${shape.type}/update`]: updateOf(declared),
     [`${shape.type}/archive`]: archiveOf(declared),
     [`${shape.type}/unarchive`]: unarchiveOf(declared),
+    ...(transfer.importing && importOperations(transfer.importing)),
+    ...(transfer.exporting && exportOperations(transfer.exporting)),
   };
+}
+
+/** Returns the long work that the operations start. */
+export function recordWorks<F extends z.ZodRawShape>(
+  shape: RecordShape,
+  { fields, permissions }: RecordsOptions<F>,
+): Readonly<Record<string, LongWork>> {
+  const several = shape.plural.replaceAll('-', ' ');
+  const { importing } = transferParts(shape, { fields: fields.strict(), several }, permissions);
+  return importing ? importWorks(importing) : {};
+}
+
+/** The parts of import and export; undefined where there is none. */
+function transferParts(
+  shape: RecordShape,
+  { fields, several }: Pick<Declared, 'fields' | 'several'>,
+  { read, write, import: importing, export: exporting }: RecordPermissions,
+): { readonly importing: ImportParts | undefined; readonly exporting: ImportParts | undefined } {
+  const of = (permission: string | undefined): ImportParts | undefined =>
+    permission === undefined ? undefined : { shape, fields, several, read, write, permission };
+  return { importing: of(importing), exporting: of(exporting) };
 }
 
 function listOf({ shape, output, list, read, all, several }: Declared): Operation {
@@ -106,9 +133,6 @@ function getOf(declared: Declared): Operation {
 }
 
 function createOf({ shape, fields, output, write, all, singular }: Declared): Operation {
-  const { type, table, prefix } = shape;
-  const columns = ['id', 'created_at', 'updated_at', ...table.fields.map(({ column }) => column)];
-  const insert = `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
   return operation({
     summary: `Add one ${singular}`,
     input: fields,
@@ -117,14 +141,9 @@ function createOf({ shape, fields, output, write, all, singular }: Declared): Op
     http: { method: 'POST', path: all },
     created: (made) => entityOf(shape, (made as { id: string }).id),
     run: (ctx, input) => {
-      const id = ctx.newId(prefix);
-      const values = storedValues(table, input as Fields);
-      requireRelated(ctx, table, values);
-      requireUnique(ctx.sql, shape, values, id);
-      ctx.sql.run(insert, id, ctx.now, ctx.now, ...table.fields.map(({ column }) => values[column] ?? null));
-      writeWords(ctx.sql, table, id, values, 0);
-      const payload = shape.said(table.fields, values);
-      ctx.emit({ type: `${type}.created`, entity: entityOf(shape, id), payload });
+      const values = storedValues(shape.table, input as Fields);
+      const id = insertRecord(ctx, shape, values, LIVE);
+      emitCreated(ctx, shape, id, values);
       return presentOne(ctx, shape, id);
     },
   });
@@ -142,8 +161,8 @@ function updateOf(declared: Declared): Operation {
     http: { method: 'PATCH', path: one },
     run: (ctx, input) => {
       const id = idOf(shape, input);
-      const before = rowOf(ctx.sql, shape, id);
-      if (before.archived === 1)
+      const before = movedRow(ctx, shape, id);
+      if (before.archived === ARCHIVED)
         throw new PlatformError('invalid_transition', `This ${singular} is archived. Take it back first.`, {
           reason: 'archived',
         });
@@ -163,7 +182,7 @@ function archiveOf(declared: Declared): Operation {
     description: 'It is no longer in lists, and can be taken back.',
     permission: write,
     http: { method: 'POST', path: `${one}/archive` },
-    run: (ctx, input) => setArchived(ctx, shape, idOf(shape, input), 1),
+    run: (ctx, input) => archived(ctx, shape, idOf(shape, input), ARCHIVED),
   });
 }
 
@@ -174,7 +193,7 @@ function unarchiveOf(declared: Declared): Operation {
     summary: `Take one ${singular} back out of the archive`,
     permission: write,
     http: { method: 'POST', path: `${one}/unarchive` },
-    run: (ctx, input) => setArchived(ctx, shape, idOf(shape, input), 0),
+    run: (ctx, input) => archived(ctx, shape, idOf(shape, input), LIVE),
   });
 }
 
@@ -187,74 +206,22 @@ function aboutOne({ shape, output }: Declared) {
   };
 }
 
-function entityOf({ type }: RecordShape, id: string): EntityRef {
-  return { type, id };
-}
-
 function idOf({ parameter }: RecordShape, input: unknown): string {
   return (input as Record<string, string>)[parameter] as string;
+}
+
+function archived(
+  ctx: OperationContext,
+  shape: RecordShape,
+  id: string,
+  part: typeof LIVE | typeof ARCHIVED,
+) {
+  setArchived(ctx, shape, movedRow(ctx, shape, id), part);
+  return presentOne(ctx, shape, id);
 }
 
 /** A change of a field: what the field takes, or null where it may be left out. */
 function changeOf(schema: z.ZodType): z.ZodType {
   const { inner, isOptional } = unwrap(schema);
   return isOptional ? inner.nullable().optional() : inner.optional();
-}
-
-/** The fields of a record with those that are sent in place of its own. A field without a value is left out. */
-function changedFields({ fields }: RecordTable, before: StoredRow, sent: Fields): Fields {
-  return Object.fromEntries(
-    fields.flatMap((field) => {
-      const value = Object.hasOwn(sent, field.name) ? sent[field.name] : inputValue(field, before);
-      return value === null && !field.takesNull ? [] : [[field.name, value]];
-    }),
-  );
-}
-
-/** Writes the fields that differ; does nothing where none does. */
-function change(ctx: OperationContext, shape: RecordShape, before: StoredRow, values: StoredValues): void {
-  const { type, table } = shape;
-  const changed = table.fields.filter(({ column }) => values[column] !== before[column]);
-  if (changed.length === 0) return;
-  const { id } = before;
-  const written = changed.map(({ column }) => values[column] ?? null);
-  // The other relations were judged when they were chosen.
-  requireRelated(ctx, { ...table, fields: changed }, values);
-  requireUnique(ctx.sql, shape, values, id);
-  ctx.sql.run(
-    `UPDATE ${table.name} SET ${changed.map(({ column }) => `${column} = ?`).join(', ')}, updated_at = ? WHERE id = ?`,
-    ...written,
-    ctx.now,
-    id,
-  );
-  if (changed.some((field) => table.search.includes(field))) writeWords(ctx.sql, table, id, values, 0);
-  ctx.emit({ type: `${type}.updated`, entity: entityOf(shape, id), payload: shape.said(changed, values) });
-}
-
-function setArchived(ctx: OperationContext, shape: RecordShape, id: string, archived: 0 | 1) {
-  const { type, table } = shape;
-  const row = rowOf(ctx.sql, shape, id);
-  if (row.archived !== archived) {
-    if (archived === 0) requireUnique(ctx.sql, shape, row, id);
-    ctx.sql.run(
-      `UPDATE ${table.name} SET archived = ?, archived_at = ?, updated_at = ? WHERE id = ?`,
-      archived,
-      archived === 1 ? ctx.now : null,
-      ctx.now,
-      id,
-    );
-    writeWords(ctx.sql, table, id, row, archived);
-    ctx.emit({ type: `${type}.${archived === 1 ? 'archived' : 'unarchived'}`, entity: entityOf(shape, id) });
-  }
-  return presentOne(ctx, shape, id);
-}
-
-/** Returns the values of a checked input, by column. */
-function storedValues({ fields }: RecordTable, input: Fields): StoredValues {
-  return Object.fromEntries(
-    fields.map(({ name, column, isBoolean }) => {
-      const value = input[name] ?? null;
-      return [column, (isBoolean && value !== null ? Number(value) : value) as SqlValue];
-    }),
-  );
 }

@@ -3,13 +3,15 @@
  * away, each with its route, permission, events, version, tool and client method (design: application, "Records").
  */
 import type { Page } from '@freehold/contracts';
-import type { Operation, OperationContext } from '@freehold/kernel';
+import type { LongWork, Operation, OperationContext } from '@freehold/kernel';
 import type { z } from 'zod';
 import type { RelatedId, RelatedRecord } from './fields.ts';
-import { recordOperations } from './operations.ts';
+import type { ImportPlan } from './import-plan.ts';
+import { recordOperations, recordWorks } from './operations.ts';
 import { presentOne } from './rows.ts';
 import { type RecordShape, shapeOf } from './shape.ts';
 import type { RecordTable } from './tables.ts';
+import type { RecordImport } from './transfers.ts';
 
 /** A type of records, whatever its fields. */
 export interface AnyRecords {
@@ -22,6 +24,8 @@ export interface AnyRecords {
   readonly shape: RecordShape;
   /** The entry of `entities` in the manifest. Programs read the records as resources, named by their title. */
   readonly entity: { readonly read: string; readonly resource: { readonly titleField: string } };
+  /** The long work of its import. `defineApp` adds it where the operation is used. */
+  readonly works: Readonly<Record<string, LongWork>>;
   /** For `erasure.personal`: the columns of the fields about a person, by table. */
   readonly personal: Readonly<Record<string, readonly string[]>>;
 }
@@ -45,14 +49,20 @@ export interface RecordsOptions<F extends z.ZodRawShape> {
   readonly unique?: readonly ((keyof F & string) | readonly (keyof F & string)[])[];
   /** Fields about a person: no event holds their values. For `erasure.personal` there is {@link Records.personal}. */
   readonly personal?: readonly (keyof F & string)[];
-  readonly permissions: {
-    /** To see a record, for the whole scope or for single records. A list shows those that its caller may see. */
-    readonly read: string;
-    /** To make, change and archive. */
-    readonly write: string;
-    /** To open the list, for roles that see single records alone. Default: `read`, for the whole scope. */
-    readonly list?: string;
-  };
+  readonly permissions: RecordPermissions;
+}
+
+export interface RecordPermissions {
+  /** To see a record, for the whole scope or for single records. A list shows those that its caller may see. */
+  readonly read: string;
+  /** To make, change and archive. */
+  readonly write: string;
+  /** To import them from CSV; `write` is needed too. Without it there is no import. */
+  readonly import?: string;
+  /** To export them as CSV: those that the caller may read. Without it there is no export. */
+  readonly export?: string;
+  /** To open the list, for roles that see single records alone. Default: `read`, for the whole scope. */
+  readonly list?: string;
 }
 
 type Output<V> = V extends RelatedId ? RelatedRecord : undefined extends V ? Exclude<V, undefined> | null : V;
@@ -92,11 +102,50 @@ export type RecordOperations<T extends string, F extends z.ZodRawShape> = {
   >;
 };
 
-export interface Records<T extends string, F extends z.ZodRawShape> extends AnyRecords {
+/** The input that names an import. */
+interface OfImport {
+  readonly import: string;
+}
+type CsvPart = { readonly csv: string; readonly rows: number; readonly nextCursor: string | null };
+
+/** The operations that import records as CSV: `permissions.import` gives them. */
+export type ImportOperations<T extends string> = {
+  readonly [P in `${T}/import`]: Op<
+    ImportPlan & { readonly csv: string; readonly isLast?: boolean; readonly filename?: string },
+    RecordImport
+  >;
+} & {
+  readonly [P in `${T}/import-part`]: Op<
+    OfImport & { readonly part: number; readonly csv: string; readonly isLast: boolean },
+    RecordImport
+  >;
+} & { readonly [P in `${T}/${'import-show' | 'import-undo'}`]: Op<OfImport, RecordImport> } & {
+  readonly [P in `${T}/import-check`]: Op<OfImport & ImportPlan, RecordImport>;
+} & {
+  readonly [P in `${T}/import-apply`]: Op<OfImport & { readonly errors?: 'refuse' | 'leave' }, RecordImport>;
+} & { readonly [P in `${T}/import-errors`]: Op<OfImport & { readonly cursor?: string }, CsvPart> };
+
+/** The operation that exports records as CSV: `permissions.export` gives it. */
+export type ExportOperations<T extends string> = {
+  readonly [P in `${T}/export`]: Op<Omit<ListInput, 'limit'>, CsvPart>;
+};
+
+type TransferOperations<T extends string, P extends RecordPermissions> = (P extends {
+  readonly import: string;
+}
+  ? ImportOperations<T>
+  : unknown) &
+  (P extends { readonly export: string } ? ExportOperations<T> : unknown);
+
+export interface Records<
+  T extends string,
+  F extends z.ZodRawShape,
+  P extends RecordPermissions = RecordPermissions,
+> extends AnyRecords {
   readonly type: T;
-  readonly operations: RecordOperations<T, F>;
+  readonly operations: RecordOperations<T, F> & TransferOperations<T, P>;
   /** Returns a record for an operation of one's own. @throws PlatformError `not_found` */
-  load(ctx: Pick<OperationContext, 'sql' | 'reach'>, id: string): RecordOf<F>;
+  load(ctx: Pick<OperationContext, 'sql' | 'reach' | 'markedWork'>, id: string): RecordOf<F>;
 }
 
 /** The records of an operation that {@link records} made. */
@@ -111,19 +160,20 @@ export function recordTypesOf(operations: Readonly<Record<string, object>>): rea
  * Declares a type of records.
  * @throws TypeError that names the field which cannot be stored, searched, sorted or filtered.
  */
-export function records<const T extends string, F extends z.ZodRawShape>(
+export function records<const T extends string, F extends z.ZodRawShape, const P extends RecordPermissions>(
   type: T,
-  options: RecordsOptions<F>,
-): Records<T, F> {
+  options: RecordsOptions<F> & { readonly permissions: P },
+): Records<T, F, P> {
   const shape = shapeOf(type, options);
   const { table, personal } = shape;
   const operations = recordOperations(shape, options);
-  const made: Records<T, F> = {
+  const made: Records<T, F, P> = {
     type,
     id: shape.id,
     operations: operations as never,
     table,
     shape,
+    works: recordWorks(shape, options),
     entity: { read: options.permissions.read, resource: { titleField: shape.title } },
     personal: personal.length === 0 ? {} : { [table.name]: personal.map(({ column }) => column) },
     load: (ctx, id) => presentOne(ctx, shape, id) as RecordOf<F>,

@@ -4,18 +4,20 @@ import type { OperationContext } from '@freehold/kernel';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 import { type Field, inputValue } from './fields.ts';
 import type { StoredRow } from './list.ts';
+import { IMPORTED, isImportShown, liveCondition } from './partitions.ts';
 import type { RecordShape } from './shape.ts';
-import { type RecordTable, wordTable } from './tables.ts';
+import { type RecordTable, uniqueCondition, wordTable } from './tables.ts';
 import { wordsOf } from './words.ts';
 
 /** Values by column. */
 export type StoredValues = Readonly<Record<string, SqlValue>>;
-type Reader = Pick<OperationContext, 'sql' | 'reach'>;
+export type Reader = Pick<OperationContext, 'sql' | 'reach' | 'markedWork'>;
 
 /** @throws PlatformError `not_found` */
-export function rowOf(sql: SqlDatabase, { type, table }: RecordShape, id: string): StoredRow {
-  const row = sql.get<StoredRow>(`SELECT * FROM ${table.name} WHERE id = ?`, id);
-  if (row) return row;
+export function rowOf(ctx: Reader, shape: RecordShape, id: string): StoredRow {
+  const { type, table } = shape;
+  const row = ctx.sql.get<StoredRow>(`SELECT * FROM ${table.name} WHERE id = ?`, id);
+  if (row && (row.archived !== IMPORTED || isImportShown(ctx, shape))) return row;
   throw new PlatformError('not_found', `There is no such ${type.replaceAll('-', ' ')}.`, {
     reason: `unknown_${type.replaceAll('-', '_')}`,
   });
@@ -23,7 +25,7 @@ export function rowOf(sql: SqlDatabase, { type, table }: RecordShape, id: string
 
 /** Returns a record as its reader sees it. @throws PlatformError `not_found` */
 export function presentOne(ctx: Reader, shape: RecordShape, id: string): Record<string, unknown> {
-  return presentRows(ctx, shape.table, [rowOf(ctx.sql, shape, id)])[0] as Record<string, unknown>;
+  return presentRows(ctx, shape.table, [rowOf(ctx, shape, id)])[0] as Record<string, unknown>;
 }
 
 /** Returns the rows as their reader sees them: related records by name, where the reader may read them. */
@@ -81,7 +83,8 @@ export function requireRelated(ctx: Reader, { fields }: RecordTable, values: Sto
     const reach = ctx.reach(target.entity.read, target.type);
     const isThere =
       (reach === 'all' || reach.includes(id as string)) &&
-      ctx.sql.get(`SELECT 1 FROM ${target.table.name} WHERE id = ? AND archived = 0`, id) !== undefined;
+      ctx.sql.get(`SELECT 1 FROM ${target.table.name} WHERE id = ? AND ${liveCondition(ctx, target)}`, id) !==
+        undefined;
     return isThere ? [] : [{ path: name, message: `there is no such ${target.type.replaceAll('-', ' ')}` }];
   });
   const [first] = errors;
@@ -107,7 +110,7 @@ export function requireUnique(
     if (own.includes(null)) continue;
     const same = fields.map(({ column }) => `${column} = ?`).join(' AND ');
     const other = sql.get(
-      `SELECT 1 FROM ${table.name} WHERE archived = 0 AND ${same} AND id <> ?`,
+      `SELECT 1 FROM ${table.name} WHERE ${uniqueCondition(table)} AND ${same} AND id <> ?`,
       ...own,
       id,
     );

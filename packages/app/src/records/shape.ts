@@ -5,6 +5,7 @@ import type { SqlValue } from '@freehold/store';
 import { z } from 'zod';
 import { camelCase, type Field, fieldOf, inputValue, snakeCase, unwrap } from './fields.ts';
 import type { ListQuery } from './list.ts';
+import { isImportShown } from './partitions.ts';
 import type { RecordsOptions } from './records.ts';
 import type { StoredValues } from './rows.ts';
 import { type Index, indexName, type RecordTable } from './tables.ts';
@@ -94,6 +95,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       title:
         options.title === undefined ? (fields[0] as Field).column : textOf(options.title, 'title').column,
       indexes: [...indexes.values()],
+      hasImports: options.permissions.import !== undefined,
       search: (options.search ?? []).map((name) => textOf(name, 'search')),
     },
     byName,
@@ -158,11 +160,12 @@ export function listSchema({ table, filters, sorts, byName }: RecordShape): z.Zo
  * @throws PlatformError `validation_failed` for a combination of filters that is not declared.
  */
 export function listQuery(
-  ctx: Pick<OperationContext, 'reach'>,
-  { type, byName, filters, table }: RecordShape,
+  ctx: Pick<OperationContext, 'reach' | 'markedWork'>,
+  shape: RecordShape,
   read: string,
   input: Readonly<Record<string, unknown>>,
 ): ListQuery | null {
+  const { type, byName, filters, table } = shape;
   const asked = [...new Set(filters.flat())].filter((name) => input[name] !== undefined);
   const isDeclared = filters.some(
     (names) => names.length === asked.length && names.every((name) => asked.includes(name)),
@@ -186,6 +189,7 @@ export function listQuery(
   const isDescending = sort.startsWith('-');
   return {
     archived: input.archived as boolean,
+    isImportShown: isImportShown(ctx, shape),
     filters: new Map(narrowing),
     reach: ctx.reach(read, type),
     q: table.search.length > 0 ? (input.q as string | undefined) : undefined,

@@ -15,6 +15,8 @@ export interface RecordTable {
   /** The column of the field that stands for a record where another one names it. */
   readonly title: string;
   readonly indexes: readonly Index[];
+  /** Whether records are imported: those that are hidden as yet are unique too. */
+  readonly hasImports: boolean;
   /** The fields whose words are searched; none: there is no table of words. */
   readonly search: readonly Field[];
 }
@@ -58,10 +60,15 @@ export function statementsOf(table: RecordTable): string[] {
   ];
 }
 
-export function createIndex({ name: table }: RecordTable, { name, columns, isUnique }: Index): string {
+/** The condition of the records that must differ, as a query says it to be read from the index. */
+export function uniqueCondition({ hasImports }: RecordTable): string {
+  return hasImports ? 'archived <> 1' : 'archived = 0';
+}
+
+export function createIndex(table: RecordTable, { name, columns, isUnique }: Index): string {
   return isUnique
-    ? `CREATE UNIQUE INDEX ${name} ON ${table} (${columns.join(', ')}) WHERE archived = 0`
-    : `CREATE INDEX ${name} ON ${table} (${columns.join(', ')})`;
+    ? `CREATE UNIQUE INDEX ${name} ON ${table.name} (${columns.join(', ')}) WHERE ${uniqueCondition(table)}`
+    : `CREATE INDEX ${name} ON ${table.name} (${columns.join(', ')})`;
 }
 
 export function createWords(table: RecordTable): string {

@@ -1,0 +1,249 @@
+/**
+ * The steps of an import. All lines are judged; the good ones become records that no reader sees; one mark shows all of
+ * them; then they move to the others with their events, and records that are there are changed. Each line is done in the
+ * transaction that writes its row, so that none counts twice.
+ */
+import { PlatformError } from '@freehold/contracts';
+import type { LongWork, OperationContext, WorkHandle, WorkRow } from '@freehold/kernel';
+import type { SqlDatabase } from '@freehold/store';
+import type { Cell } from './csv.ts';
+import type { ImportData } from './import-plan.ts';
+import { type Judgement, type JudgeParts, judgeLines, sameness } from './judge.ts';
+import type { StoredRow } from './list.ts';
+import { ARCHIVED, HIDDEN, IMPORTED, importKind, SHOWN } from './partitions.ts';
+import type { RecordShape } from './shape.ts';
+import { wordTable } from './tables.ts';
+import { change, insertRecord, move, setArchived } from './writes.ts';
+
+/** Lines of one step: some ten milliseconds of work. */
+const LINES_PER_STEP = 200;
+
+export interface ImportParts extends JudgeParts {
+  /** The permissions to import, and to make and change single records. */
+  readonly permission: string;
+  readonly write: string;
+  /** The name of several, for people. */
+  readonly several: string;
+}
+
+export const undoKind = (type: string): string => `${type}/import-undo`;
+
+/** The long work of a type of records that are imported. */
+export function importWorks(parts: ImportParts): Readonly<Record<string, LongWork>> {
+  const { shape, permission, several } = parts;
+  return {
+    [importKind(shape.type)]: {
+      summary: `Import ${several}`,
+      permission,
+      step: (ctx, work) => importStep(ctx, parts, work),
+      abandon: ({ sql }, { mark }) => mark !== HIDDEN || removeHidden(sql, shape),
+    },
+    [undoKind(shape.type)]: {
+      summary: `Archive imported ${several}`,
+      permission,
+      step: (ctx, work) => undoStep(ctx, parts, work),
+    },
+  };
+}
+
+function importStep(ctx: OperationContext, parts: ImportParts, work: WorkHandle): void {
+  const data = work.data as unknown as ImportData;
+  switch (data.phase) {
+    case 'checking':
+      ctx.check(parts.write);
+      check(ctx, parts, work, data);
+      return;
+    case 'applying':
+      ctx.check(parts.write);
+      apply(ctx, parts, work, data);
+      return;
+    case 'moving':
+      moveRows(ctx, parts, work, data);
+      return;
+    case 'changing':
+      changeRows(ctx, parts, work, data);
+      return;
+    default:
+      work.save({ next: 'wait' });
+  }
+}
+
+/** Judges some lines, before any of them counts. */
+function check(ctx: OperationContext, parts: ImportParts, work: WorkHandle, data: ImportData): void {
+  const rows = work.rows.after(data.at, LINES_PER_STEP);
+  const counts = { ready: data.ready, errors: data.errors, skipped: data.skipped, updates: data.updates };
+  const judged = judgeLines(ctx, parts, data, rows.map(lineOf)).map((judgement, index): WorkRow => {
+    const row = rows[index] as WorkRow;
+    const twin = firstTwin(parts.shape, work, judgement, row.number);
+    const { status, note } = twin === null ? outcomeOf(judgement) : { status: 'error', note: twin };
+    counts[COUNTED[status as keyof typeof COUNTED]] += 1;
+    return { ...row, status, note };
+  });
+  work.rows.put(judged);
+  const isLast = rows.length < LINES_PER_STEP;
+  const at = rows.at(-1)?.number ?? data.at;
+  work.save({
+    data: stored({ ...data, ...counts, phase: isLast ? 'checked' : 'checking', at: isLast ? 0 : at }),
+    done: at,
+    next: isLast ? 'wait' : 'run',
+  });
+}
+
+const COUNTED = { ready: 'ready', error: 'errors', skip: 'skipped', update: 'updates' } as const;
+
+function outcomeOf(judgement: Judgement): { readonly status: string; readonly note: string | null } {
+  return { status: judgement.status, note: judgement.status === 'error' ? judgement.error : null };
+}
+
+/** Returns the error of a line that has the same key as an earlier one; null where none has. */
+function firstTwin(
+  shape: RecordShape,
+  work: WorkHandle,
+  judgement: Judgement,
+  number: number,
+): string | null {
+  for (const { name, key } of sameness(shape, judgement)) {
+    const first = work.rows.claim(key, number);
+    // People count the header as the first line.
+    if (first !== number) return `${name}: line ${first + 1} has the same`;
+  }
+  return null;
+}
+
+/** Makes some records that no reader sees yet. With none left, all of them are shown. */
+function apply(ctx: OperationContext, parts: ImportParts, work: WorkHandle, data: ImportData): void {
+  const rows = work.rows.after(data.at, LINES_PER_STEP, 'ready');
+  let { made, errors, ready } = data;
+  const taken = judgeLines(ctx, parts, { ...data, key: data.key }, rows.map(lineOf)).map(
+    (judgement, index): WorkRow => {
+      const row = rows[index] as WorkRow;
+      if (judgement.status === 'ready') {
+        made += 1;
+        ready -= 1;
+        const note = insertOrFault(ctx, parts.shape, judgement, data, row);
+        if (typeof note === 'string') return { ...row, status: 'made', value: null, note };
+        made -= 1;
+        errors += 1;
+        return { ...row, status: 'error', note: note.error };
+      }
+      ready -= 1;
+      errors += 1;
+      const error = judgement.status === 'error' ? judgement.error : 'there is one with this key by now';
+      if (!data.leaves) throw stopped(row, error);
+      return { ...row, status: 'error', note: error };
+    },
+  );
+  work.rows.put(taken);
+  const isLast = rows.length < LINES_PER_STEP;
+  const next = { ...data, made, errors, ready, at: isLast ? 0 : (rows.at(-1)?.number ?? data.at) };
+  work.save({
+    data: stored({ ...next, phase: isLast ? 'moving' : 'applying' }),
+    done: made,
+    ...(isLast ? { mark: SHOWN, next: 'finish' } : { next: 'run' }),
+  });
+}
+
+/** Two lines of one step can be the same as each other only here. */
+function insertOrFault(
+  ctx: OperationContext,
+  shape: RecordShape,
+  { values }: Extract<Judgement, { status: 'ready' }>,
+  { leaves }: ImportData,
+  row: WorkRow,
+): string | { readonly error: string } {
+  try {
+    return insertRecord(ctx, shape, values, IMPORTED);
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    if (!leaves) throw stopped(row, error.message);
+    return { error: error.message };
+  }
+}
+
+function stopped({ number }: WorkRow, error: string): PlatformError {
+  return new PlatformError(
+    'conflict',
+    `Line ${number + 1} cannot be taken over any more, and nothing was. ${error}`,
+    { reason: 'import_line' },
+  );
+}
+
+/** Moves some of the shown records to the others. */
+function moveRows(ctx: OperationContext, parts: ImportParts, work: WorkHandle, data: ImportData): void {
+  const { shape } = parts;
+  const rows = work.rows.after(data.at, LINES_PER_STEP, 'made');
+  for (const { note } of rows) {
+    const row = ctx.sql.get<StoredRow>(`SELECT * FROM ${shape.table.name} WHERE id = ?`, note);
+    // One that was changed since is moved already.
+    if (row) move(ctx, shape, row);
+  }
+  work.rows.put(rows.map((row) => ({ ...row, status: 'done' })));
+  const isLast = rows.length < LINES_PER_STEP;
+  const at = isLast ? 0 : (rows.at(-1)?.number ?? data.at);
+  work.save({ data: stored({ ...data, at, phase: isLast ? 'changing' : 'moving' }), next: 'run' });
+}
+
+/** Changes some of the records that were there. */
+function changeRows(ctx: OperationContext, parts: ImportParts, work: WorkHandle, data: ImportData): void {
+  const { shape } = parts;
+  const rows = work.rows.after(data.at, LINES_PER_STEP, 'update');
+  let { changed, errors, updates } = data;
+  const done = judgeLines(ctx, parts, data, rows.map(lineOf)).map((judgement, index): WorkRow => {
+    const row = rows[index] as WorkRow;
+    updates -= 1;
+    if (judgement.status !== 'update') {
+      errors += 1;
+      const error = judgement.status === 'error' ? judgement.error : 'it is not there any more';
+      return { ...row, status: 'error', note: error };
+    }
+    change(ctx, shape, move(ctx, shape, judgement.before), judgement.values);
+    changed += 1;
+    return { ...row, status: 'changed', value: null, note: judgement.before.id };
+  });
+  work.rows.put(done);
+  const isLast = rows.length < LINES_PER_STEP;
+  const at = rows.at(-1)?.number ?? data.at;
+  work.save({
+    data: stored({ ...data, changed, errors, updates, at }),
+    done: data.made + changed,
+    ...(isLast ? { mark: null, next: 'end' } : { next: 'run' }),
+  });
+}
+
+/** Archives some of the records that an import made. */
+function undoStep(ctx: OperationContext, parts: ImportParts, work: WorkHandle): void {
+  ctx.check(parts.write);
+  const { shape } = parts;
+  const { at, of } = work.data as { readonly at: number; readonly of: string };
+  const rows = ctx.work(of).rows.after(at, LINES_PER_STEP, 'done');
+  for (const { note } of rows) {
+    const row = ctx.sql.get<StoredRow>(`SELECT * FROM ${shape.table.name} WHERE id = ?`, note);
+    if (row) setArchived(ctx, shape, row, ARCHIVED);
+  }
+  work.save({
+    data: { of, at: rows.at(-1)?.number ?? at },
+    done: work.done + rows.length,
+    next: rows.length < LINES_PER_STEP ? 'end' : 'run',
+  });
+}
+
+/** Removes a part of the records that were never shown. Returns whether none is left. */
+function removeHidden(sql: SqlDatabase, { table }: RecordShape): boolean {
+  const rows = sql.all<{ id: string }>(
+    `SELECT id FROM ${table.name} WHERE archived = ${IMPORTED} LIMIT ${LINES_PER_STEP}`,
+  );
+  const ids = JSON.stringify(rows.map(({ id }) => id));
+  if (table.search.length > 0)
+    sql.run(`DELETE FROM ${wordTable(table)} WHERE id IN (SELECT value FROM json_each(?))`, ids);
+  sql.run(`DELETE FROM ${table.name} WHERE id IN (SELECT value FROM json_each(?))`, ids);
+  return rows.length < LINES_PER_STEP;
+}
+
+function lineOf({ number, value }: WorkRow): { readonly number: number; readonly cells: readonly Cell[] } {
+  return { number, cells: (value ?? []) as readonly Cell[] };
+}
+
+/** The data as the kernel stores it. */
+export function stored(data: ImportData): never {
+  return data as never;
+}
