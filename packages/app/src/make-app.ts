@@ -35,6 +35,7 @@ import { programPermissions } from './programs/parts.ts';
 import { mountPrograms } from './programs/program-routes.ts';
 import { makeReadCounter } from './programs/read-counter.ts';
 import { mountPublic, publicPathsOf } from './public/public-routes.ts';
+import { mountRecordFiles } from './record-files/file-routes.ts';
 import { mountDeclaration } from './record-pages/declaration-routes.ts';
 import { hasRecordPages, mountRecordPages } from './record-pages/shell-page.ts';
 import { finishing, makeDirectories, makeTenants, notWired, originOf } from './request/caller.ts';
@@ -123,6 +124,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
   mountMembers(hono, services);
   mountLogs(hono, services);
   mountLongWorks(hono, services);
+  mountRecordFiles(hono, services);
   mountAttachments(hono, services);
   mountErasure(hono, services);
   mountSettings(hono, services);

@@ -188,3 +188,41 @@ test('what is exported and imported elsewhere is the same, and imported again by
     { numRuns: 6 },
   );
 });
+
+test('a file is sent and downloaded over its routes, in parts, and in the encodings of spreadsheets', async () => {
+  await using instance = await testApp(clinic);
+  const ada = instance.as('ada', { role: 'owner' });
+  const lines = Array.from(
+    { length: 12_000 },
+    (_, n) => `Ä${n} with a name that is rather long for one,1\r\n`,
+  );
+  const file = new TextEncoder().encode(`name,fee\r\n${lines.join('')}x,\r\n`);
+  const sent = await ada.http('POST', '/api/animal-imports/file?filename=a.csv', file, {
+    'content-type': 'text/csv',
+  });
+  expect(sent.status).toBe(201);
+  const { id, ...started } = (await sent.json()) as { readonly id: string };
+  expect(started).toMatchObject({ state: 'checking', lines: 12_001, filename: 'a.csv' });
+  const utf16 = new Uint8Array([0xff, 0xfe, ...Buffer.from('name;fee\r\nZoë;2,50\r\nBob;x', 'utf16le')]);
+  const other = (await (await ada.http('POST', '/api/animal-imports/file', utf16)).json()) as {
+    readonly id: string;
+  };
+  await instance.deliver();
+  expect(await ada.call('animal/import-show', { import: id })).toMatchObject({ ready: 12_000, errors: 1 });
+  const errors = await ada.http('GET', `/api/animal-imports/${other.id}/errors.csv`);
+  expect(errors.headers.get('content-disposition')).toBe('attachment; filename="animal-errors.csv"');
+  expect(await errors.text()).toBe('name,fee,error\r\nBob,x,"fee: must be an amount, such as 1250.00"\r\n');
+  await ada.call('animal/import-apply', { import: other.id, errors: 'leave' });
+  await instance.deliver();
+  const download = await ada.http('GET', '/api/animal-exports/file?q=zoe&archived=false');
+  expect((await download.text()).split('\r\n')[1]).toMatch(/^anm_\w+,Zoë,cat,,,2.50,false,,,/);
+  expect((await ada.http('GET', '/api/animal-exports/file?insured=true')).status).toBe(400);
+  const latin1 = new Uint8Array([...Buffer.from('name,fee\r\nZo'), 0xeb, ...Buffer.from(',1')]);
+  const refused = await ada.http('POST', '/api/animal-imports/file', latin1);
+  expect([refused.status, await refused.json()]).toMatchObject([400, { reason: 'csv_malformed' }]);
+  const guest = instance.as('gus', { role: 'guest' });
+  for (const path of ['/api/animal-exports/file', `/api/animal-imports/${id}/errors.csv`])
+    expect((await guest.http('GET', path)).status).toBe(403);
+  expect((await guest.http('POST', '/api/animal-imports/file', file)).status).toBe(403);
+  expect((await instance.anonymous.http('GET', '/api/animal-exports/file')).status).toBe(401);
+});

@@ -1,4 +1,5 @@
 /** The addresses under `/api` that every instance serves beside its operations: no operation can have one of them. */
+import { transfersOf } from '../records/records.ts';
 import type { AppDeclaration } from './app.ts';
 import type { AddressedRecord } from './records.ts';
 import { worksOf } from './vertical-of.ts';
@@ -48,6 +49,10 @@ export function suppliedPaths(
         ]
       : []),
     ...(records.some(({ hasPages }) => hasPages) ? ['/api/declaration'] : []),
+    ...transfersOf(operations).flatMap(({ type, imports, exports }) => [
+      ...(imports ? [`/api/${type}-imports/file`, `/api/${type}-imports/:import/errors.csv`] : []),
+      ...(exports ? [`/api/${type}-exports/file`] : []),
+    ]),
     ...records.flatMap(({ path, type, attachments, hasPages }) => [
       `${path}/history`,
       ...(hasPages ? [`${path}/operations`] : []),

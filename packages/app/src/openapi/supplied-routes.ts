@@ -13,6 +13,8 @@ import { type DescribedRoute, PROBLEM_DOC_ROUTES } from '@freehold/vertical-host
 import { z } from 'zod';
 import type { App } from '../declaration/app.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
+import { type Transfers, transfersOf } from '../records/records.ts';
+import { importSchema } from '../records/transfers.ts';
 import { declarationResponse, offeredResponse } from '../wire/declared.ts';
 import {
   attachmentsResponse,
@@ -46,7 +48,14 @@ export const SUPPLIED_TAGS: Readonly<Record<string, string>> = {
 };
 
 /** The supplied routes of an application. */
-export function suppliedRoutes({ records, erasure, publicSurface, models, vertical }: App): DescribedRoute[] {
+export function suppliedRoutes({
+  records,
+  erasure,
+  publicSurface,
+  models,
+  operations,
+  vertical,
+}: App): DescribedRoute[] {
   const persons = erasure?.persons ?? {};
   return [
     ...ACCOUNT,
@@ -55,6 +64,7 @@ export function suppliedRoutes({ records, erasure, publicSurface, models, vertic
     SETTINGS,
     ...(models === true ? [MODEL_USAGE] : []),
     ...(Object.keys(vertical.works ?? {}).length > 0 ? LONG_WORKS : []),
+    ...transfersOf(operations).flatMap((type) => fileRoutes(type, operations)),
     ...(records.some(({ hasPages }) => hasPages) ? [DECLARATION] : []),
     ...records.flatMap((record) => [
       historyRoute(record),
@@ -336,6 +346,51 @@ function offeredRoute({ type, path }: AddressedRecord): DescribedRoute {
     summary: `List the operations that the caller may perform on one ${type} now`,
     answer: offeredResponse,
   };
+}
+
+function fileRoutes({ type, imports, exports }: Transfers, operations: App['operations']): DescribedRoute[] {
+  const about = { tag: type };
+  const csv = { answer: { 'text/csv': z.string() } };
+  const query = operations[`${type}/export`]?.input as z.ZodObject | undefined;
+  return [
+    ...(imports
+      ? [
+          {
+            ...about,
+            name: `${type}-import/send`,
+            method: 'POST' as const,
+            path: `/api/${type}-imports/file`,
+            summary: `Import a CSV file of records of the type ${type}`,
+            description: 'The body is the file, in UTF-8 or UTF-16, of at most 50 MiB.',
+            query: z.strictObject({ filename: z.string().max(255).optional() }),
+            body: { 'text/csv': null },
+            answer: importSchema,
+            status: 201 as const,
+          },
+          {
+            ...about,
+            ...csv,
+            name: `${type}-import/errors`,
+            method: 'GET' as const,
+            path: `/api/${type}-imports/:import/errors.csv`,
+            summary: 'Download the lines of an import that have errors',
+          },
+        ]
+      : []),
+    ...(exports && query
+      ? [
+          {
+            ...about,
+            ...csv,
+            name: `${type}-export/download`,
+            method: 'GET' as const,
+            path: `/api/${type}-exports/file`,
+            summary: `Download records of the type ${type} as CSV`,
+            query: query.omit({ cursor: true }),
+          },
+        ]
+      : []),
+  ];
 }
 
 function historyRoute({ type, path }: AddressedRecord): DescribedRoute {

@@ -156,6 +156,28 @@ export function recordTypesOf(operations: Readonly<Record<string, object>>): rea
   return [...new Set(Object.values(operations).flatMap((each) => madeBy.get(each) ?? []))];
 }
 
+/** The transfers of a type of records that run its own operations. */
+export interface Transfers {
+  readonly type: string;
+  readonly imports: boolean;
+  readonly exports: boolean;
+}
+
+/** Returns the types of records whose files can be sent or downloaded: those whose operations were not replaced. */
+export function transfersOf(operations: Readonly<Record<string, object>>): readonly Transfers[] {
+  return recordTypesOf(operations).map((records) => {
+    const isOwn = (name: string) => {
+      const operation = operations[`${records.type}/${name}`];
+      return operation !== undefined && madeBy.get(operation) === records;
+    };
+    return {
+      type: records.type,
+      imports: ['import', 'import-part', 'import-errors'].every(isOwn),
+      exports: isOwn('export'),
+    };
+  });
+}
+
 /**
  * Declares a type of records.
  * @throws TypeError that names the field which cannot be stored, searched, sorted or filtered.

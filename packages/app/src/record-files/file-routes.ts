@@ -1,0 +1,176 @@
+/**
+ * Files of records: a CSV file is sent as it is, and exports and lists of errors are downloaded. Each route runs the
+ * operations of `records`, part by part, as the caller: no file is ever whole in memory, or kept.
+ */
+import { PlatformError } from '@freehold/contracts';
+import { queryFields, textReader } from '@freehold/contracts/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { AppContext, AppEnv, Services } from '../declaration/env.ts';
+import { type Transfers, transfersOf } from '../records/records.ts';
+import { actingCaller, scopeOf } from '../request/caller.ts';
+import { invokeAsCaller } from '../request/records.ts';
+import { mountRoutes, type Route } from '../request/routes.ts';
+
+/** The greatest size of a file that is sent: 50 MiB. */
+const FILE_BYTES_MAX = 50 * 1_024 * 1_024;
+/** The characters that are sent to an operation at a time. */
+const PART_LENGTH = 250_000;
+
+export function mountRecordFiles(app: Hono<AppEnv>, services: Services): void {
+  mountRoutes(
+    app,
+    transfersOf(services.app.operations).flatMap((type) => routesOf(services, type)),
+  );
+}
+
+function routesOf(services: Services, { type, imports, exports }: Transfers): Route[] {
+  const importing = `/api/${type}-imports`;
+  return [
+    ...(imports
+      ? [
+          {
+            method: 'POST' as const,
+            path: `${importing}/file`,
+            answer: (c: AppContext) => receiveFile(services, c, type),
+          },
+          {
+            method: 'GET' as const,
+            path: `${importing}/:import/errors.csv`,
+            answer: (c: AppContext) => {
+              const input = { import: c.req.param('import') ?? '' };
+              return download(services, c, {
+                operation: `${type}/import-errors`,
+                input,
+                name: `${type}-errors`,
+              });
+            },
+          },
+        ]
+      : []),
+    ...(exports
+      ? [
+          {
+            method: 'GET' as const,
+            path: `/api/${type}-exports/file`,
+            answer: async (c: AppContext) => {
+              // An anonymous caller learns nothing of the schema.
+              await actingCaller(services, c);
+              const operation = `${type}/export`;
+              const read = textReader('The query', services.app.operations[operation]?.input as z.ZodType);
+              const input = read(queryFields(new URL(c.req.url))) as object;
+              return download(services, c, { operation, input, name: `${type}-export` });
+            },
+          },
+        ]
+      : []),
+  ];
+}
+
+const readName = textReader('The query', z.strictObject({ filename: z.string().max(255).optional() }));
+
+/** Takes a file in, and answers the import. What came of a file that breaks off is cancelled. */
+async function receiveFile(services: Services, c: AppContext, type: string): Promise<Response> {
+  const caller = await actingCaller(services, c);
+  const { filename } = readName(queryFields(new URL(c.req.url)));
+  if (c.req.header('content-encoding') !== undefined)
+    throw new PlatformError('unsupported_media_type', 'The file must not be compressed on the way.');
+  let started: { readonly id: string } | null = null;
+  let part = 1;
+  const send = async (csv: string, isLast: boolean): Promise<void> => {
+    const operation = started === null ? `${type}/import` : `${type}/import-part`;
+    const named =
+      started === null ? (filename === undefined ? {} : { filename }) : { import: started.id, part };
+    started = (await invokeAsCaller(services, c, operation, { ...named, csv, isLast })) as { id: string };
+    part += 1;
+  };
+  try {
+    let text = '';
+    for await (const more of textOf(c.req.raw.body)) {
+      text += more;
+      while (text.length >= 2 * PART_LENGTH) {
+        await send(text.slice(0, PART_LENGTH), false);
+        text = text.slice(PART_LENGTH);
+      }
+    }
+    if (text.length > PART_LENGTH) {
+      await send(text.slice(0, PART_LENGTH), false);
+      text = text.slice(PART_LENGTH);
+    }
+    await send(text, true);
+  } catch (error) {
+    const { id } = (started as { readonly id: string } | null) ?? {};
+    if (id !== undefined) await scopeOf(services, c).cancelLongWork({ ...caller, id });
+    throw error;
+  }
+  return c.json(started, 201);
+}
+
+/**
+ * Yields the text of a file: UTF-8, or UTF-16 by its mark.
+ * @throws PlatformError `validation_failed`, reason `csv_malformed`; `payload_too_large`.
+ */
+async function* textOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+  let decoder: TextDecoder | null = null;
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? new Blob().stream()) {
+      bytes += chunk.length;
+      if (bytes > FILE_BYTES_MAX)
+        throw new PlatformError('payload_too_large', `A file has at most ${FILE_BYTES_MAX} bytes.`);
+      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+      yield decoder.decode(chunk, { stream: true });
+    }
+    yield decoder?.decode() ?? '';
+  } catch (error) {
+    if (!(error instanceof TypeError) || error instanceof PlatformError) throw error;
+    throw new PlatformError('validation_failed', 'The file is no text in UTF-8. Save it as CSV in UTF-8.', {
+      reason: 'csv_malformed',
+      cause: error,
+    });
+  }
+}
+
+function encodingOf([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+interface CsvPart {
+  readonly csv: string;
+  readonly nextCursor: string | null;
+}
+
+/** Answers the parts of an operation as one file. The first part comes before the answer begins, with any refusal. */
+async function download(
+  services: Services,
+  c: AppContext,
+  { operation, input, name }: { readonly operation: string; readonly input: object; readonly name: string },
+): Promise<Response> {
+  const partFrom = async (cursor: string | null): Promise<CsvPart> =>
+    (await invokeAsCaller(services, c, operation, {
+      ...input,
+      ...(cursor === null ? {} : { cursor }),
+    })) as CsvPart;
+  const encoder = new TextEncoder();
+  let part: CsvPart | null = await partFrom(null);
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        if (part === null) {
+          controller.close();
+          return;
+        }
+        controller.enqueue(encoder.encode(part.csv));
+        part = part.nextCursor === null ? null : await partFrom(part.nextCursor);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(c.req.method === 'HEAD' ? null : body, {
+    headers: {
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': `attachment; filename="${name}.csv"`,
+    },
+  });
+}
