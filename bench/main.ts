@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> =
   sealed: async (directory) => (await import('./sealed.ts')).benchSealed(directory),
   scale: async (directory) => (await import('./scale.ts')).benchScale(directory),
   records: async (directory) => (await import('./records.ts')).benchRecords(directory),
+  transfer: async (directory) => (await import('./transfer.ts')).benchTransfer(directory),
   copies: async (directory) => (await import('./copies.ts')).benchCopies(directory),
   directory: async (directory) => (await import('./directory.ts')).benchDirectory(directory),
   http: async (directory) => (await import('./http.ts')).benchHttp(directory),
