@@ -9,7 +9,7 @@ import { principal, scopeIdOf, tenantId } from './notes.ts';
 
 const LINES = 100_000;
 /** Lines of one part of the file. */
-const PART = 5_000;
+const PART = 1_000;
 
 interface Used {
   readonly importMs: number;
@@ -17,6 +17,8 @@ interface Used {
   readonly waitMs: number;
   readonly exportMs: number;
   readonly exported: number;
+  /** Resident memory in bytes: of the process with the application, and at its peak. */
+  readonly rssBefore: number;
   readonly rssPeak: number;
 }
 
@@ -30,10 +32,10 @@ export async function benchTransfer(directory: string): Promise<Row[]> {
   const many = LINES.toLocaleString('en');
   return [
     atMostMegabytes({
-      name: `peak memory of ${many} records imported and exported`,
-      megabytes: used.rssPeak / 1e6,
+      name: `memory that ${many} records imported and exported take`,
+      megabytes: (used.rssPeak - used.rssBefore) / 1e6,
       limit: 200,
-      against: 'the whole process',
+      against: `resident, at its peak; ${Math.round(used.rssBefore / 1e6)} MB of the process before`,
     }),
     atMostMs({
       name: `an imported line of ${many}`,
@@ -57,7 +59,7 @@ export async function benchTransfer(directory: string): Promise<Row[]> {
 }
 
 async function run(dataDirectory: string): Promise<Used> {
-  const engine = openNodeEngine({ dataDirectory });
+  const engine = openNodeEngine({ dataDirectory, onIncident: (error) => console.error(error) });
   const host = makeScopeHost({ engine, unit: makeScopeUnit(clinic.vertical) });
   const scopeId = scopeIdOf(0);
   await host.provisionScopeLocal({ tenantId, scopeId, name: 'Clinic' });
@@ -82,6 +84,7 @@ async function run(dataDirectory: string): Promise<Used> {
     }
   };
 
+  const rssBefore = process.memoryUsage.rss();
   const startedMs = performance.now();
   const id = await send(call);
   await work();
@@ -104,7 +107,7 @@ async function run(dataDirectory: string): Promise<Used> {
   } while (cursor !== null);
   const exportMs = performance.now() - exportedMs;
   await engine.close();
-  return { importMs, waitMs, exportMs, exported, rssPeak: process.resourceUsage().maxRSS * 1_024 };
+  return { importMs, waitMs, exportMs, exported, rssBefore, rssPeak: process.resourceUsage().maxRSS * 1_024 };
 }
 
 async function send(call: <T>(operation: string, input: object) => Promise<T>): Promise<string> {

@@ -90,6 +90,11 @@ export const clinic = defineApp({
         permissions: ['clinic.open', 'animal.read', 'animal.write', 'clinic.import', 'clinic.export'],
       },
       guest: { name: 'Guest', permissions: ['clinic.open'] },
+      // Imports and exports, and reads single records alone.
+      clerk: {
+        name: 'Clerk',
+        permissions: ['clinic.open', 'animal.write', 'keeper.write', 'clinic.import', 'clinic.export'],
+      },
     },
     ownerRole: 'owner',
     entities: { keeper: keeper.entity, animal: animal.entity },

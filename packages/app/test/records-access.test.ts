@@ -1,4 +1,4 @@
-/** People see nothing of records that they may not read, in no list, search, relation, filter or refusal. */
+/** People see nothing of records that they may not read, in no list, search, relation, filter, export, import or refusal. */
 import { PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -19,12 +19,12 @@ const world = fc.record({
   shownKeepers: fc.uniqueArray(fc.nat({ max: KEEPERS - 1 })),
 });
 
-test('a guest with grants for single records learns nothing about the others', async () => {
+test('a member with grants for single records learns nothing about the others', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ keeperOf, archived, shownAnimals, shownKeepers }) => {
       await using instance = await testApp(clinic);
       const ada = instance.as('ada', { role: 'owner' });
-      const guest = instance.as('gus', { role: 'guest' });
+      const guest = instance.as('gus', { role: 'clerk' });
       const keepers: string[] = [];
       for (let n = 0; n < KEEPERS; n++)
         keepers.push(
@@ -79,6 +79,50 @@ test('a guest with grants for single records learns nothing about the others', a
       }
       for (const animal of animals) await ask('animal/get', { animal });
       for (const keeper of keepers) await ask('keeper/get', { keeper });
+
+      for (const query of [{}, { archived: true }, { q: 'secret' }, { sort: '-fee' }])
+        await ask('animal/export', query);
+      await ask('keeper/export', {});
+      await ask('keeper/export', { archived: true });
+
+      // Each line gets its own answer: of a hidden record the one that a record gets that is not there.
+      const judged = async (type: 'animal' | 'keeper', lines: readonly string[], plan: object) => {
+        const { id } = await guest.call(`${type}/import`, { csv: lines.join('\n'), ...plan });
+        await instance.deliver();
+        const { csv } = await guest.call(`${type}/import-errors`, { import: id });
+        return csv
+          .split('\r\n')
+          .slice(1, -1)
+          .map((line) => line.slice(line.lastIndexOf(',') + 1));
+      };
+      const unknown = `${keepers[0]?.slice(0, -5)}zzzzz`;
+      const hidden = keepers.filter((_, n) => !shownKeepers.includes(n));
+      expect(
+        await judged(
+          'animal',
+          ['name,fee,keeper', ...[...keepers, unknown].map((each, n) => `New ${n},1,${each}`)],
+          {},
+        ),
+      ).toEqual([...hidden, unknown].map(() => 'keeper: there is no such keeper'));
+      expect(
+        await judged(
+          'animal',
+          ['name,fee,keeper', ...keepers.map((_, n) => `New ${n},1,KEEPER${n}X secret`), 'New,1,Keeper9x'],
+          {},
+        ),
+      ).toEqual([...hidden, unknown].map(() => 'keeper: there is no such keeper'));
+      expect(
+        await judged('animal', ['id,name,fee', ...animals.map((id) => `${id},New,1`)], {
+          key: 'id',
+          duplicates: 'skip',
+        }),
+      ).toEqual(animals.filter((id) => !visible.includes(id)).map(() => 'id: there is no such animal'));
+      expect(
+        await judged('keeper', ['name,phone', ...keepers.map((_, n) => `New,phone-${n}`), 'New,'], {
+          key: 'phone',
+          duplicates: 'update',
+        }),
+      ).toEqual(hidden.map(() => 'phone: is taken already'));
 
       const text = JSON.stringify(said);
       for (const [n, id] of animals.entries())

@@ -19,7 +19,7 @@ export function delimiterOf(text: string): Delimiter {
 }
 
 export interface ReadPart {
-  /** The whole records. Blank lines are none. */
+  /** The whole records. Blank lines, and lines of empty cells alone, are none. */
   readonly records: readonly (readonly Cell[])[];
   /** The beginning of a record that the next part ends. */
   readonly rest: string;
@@ -36,7 +36,7 @@ export function readCsv(text: string, delimiter: Delimiter, isLast: boolean): Re
     const record = readRecord(text, at, delimiter, isLast);
     if (record === null) break;
     at = record.end;
-    if (record.cells.length > 1 || record.cells[0] !== null) records.push(record.cells);
+    if (record.cells.some((cell) => cell !== null)) records.push(record.cells);
   }
   const rest = text.slice(at);
   if (rest.length > LINE_LENGTH_MAX || (isLast && rest !== ''))

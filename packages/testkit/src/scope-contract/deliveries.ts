@@ -4,7 +4,7 @@ import type { EventId } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import type { WorkDone } from '../../../kernel/src/contract/scope-methods.ts';
 import type { ScopeHostSetup } from './index.ts';
-import { allPages, type Library, librarian, openLibrary } from './world.ts';
+import { allPages, clerk, type Library, librarian, openLibrary } from './world.ts';
 
 async function countOf({ host, ref }: Library, type: string): Promise<number> {
   return (await host.facetEventsLocal({ ...ref, groupBy: 'type', type })).total;
@@ -69,6 +69,36 @@ export function deliveryContract(setup: ScopeHostSetup): void {
       await opened.pass(1_300);
       await opened.scope.work({});
       expect(await countOf(opened, 'loan.reminded')).toBe(1);
+    });
+  });
+
+  describe('long work', () => {
+    test('is done step by step as the person who started it, and a new opening goes on with it', async () => {
+      const opened = await openLibrary(setup);
+      const { scope, run } = opened;
+      const { output } = await run(clerk, 'book/stamp-all', { total: 4 });
+      const id = output as string;
+      const show = () => scope.longWork({ principal: clerk, id });
+      await scope.work({});
+      const first = await show();
+      expect(first.done).toBeGreaterThan(0);
+      await opened.reopen();
+      for (let rounds = 0; rounds < 20 && (await show()).state === 'running'; rounds++) await scope.work({});
+      expect(await show()).toMatchObject({ state: 'done', step: 4, done: 4, total: 4, startedBy: clerk });
+      expect(await countOf(opened, 'book.stamped')).toBe(4);
+      expect(await scope.longWorks({ principal: clerk, limit: 5 })).toMatchObject([{ id }]);
+    });
+
+    test('of a person who lost the permission ends, and says so', async () => {
+      const opened = await openLibrary(setup);
+      const { scope, run } = opened;
+      const id = (await run(clerk, 'book/stamp-all', { total: 1_000 })).output as string;
+      await scope.setRoles({ principal: clerk, roles: [], by: 'platform' });
+      for (let rounds = 0; rounds < 5; rounds++) await scope.work({});
+      expect(await scope.longWork({ principal: librarian, id })).toMatchObject({
+        state: 'failed',
+        error: { code: 'permission_denied' },
+      });
     });
   });
 

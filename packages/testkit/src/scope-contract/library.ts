@@ -217,6 +217,16 @@ const byItself = defineOperations({
   }),
 });
 
+const stamping = defineOperations({
+  'book/stamp-all': operation({
+    summary: 'Stamp so many books, one by one',
+    input: z.strictObject({ total: z.int() }),
+    output: z.string(),
+    permission: 'book.add',
+    run: (ctx, { total }) => ctx.startWork('book/stamp-all', { total }),
+  }),
+});
+
 export const library: Vertical = defineVertical({
   manifest: {
     slug: 'library',
@@ -272,8 +282,21 @@ export const library: Vertical = defineVertical({
     ...readers,
     ...platform,
     ...byItself,
+    ...stamping,
     ...misbehaviour,
   }),
+  works: {
+    'book/stamp-all': {
+      summary: 'Stamp books',
+      permission: 'book.add',
+      step: (ctx, work) => {
+        const done = work.done + 1;
+        ctx.emit({ type: 'book.stamped', entity: { type: 'book', id: `${work.id}/${done}` } });
+        work.rows.put([{ number: done, status: 'stamped', value: null, note: null }]);
+        work.save({ done, next: done === work.total ? 'end' : 'run' });
+      },
+    },
+  },
   subscriptions: {
     reminders: { on: ['book.lent'], operation: 'loan/remind', as: 'desk', attemptsMax: 2 },
   },
