@@ -18,7 +18,8 @@ export {
   makeClientDocuments,
 } from './lib/client-document.ts';
 export { readClientProof } from './lib/client-proof.ts';
-export { OAuthError } from './lib/errors.ts';
+export { describable, OAuthError, type OAuthErrorCode } from './lib/errors.ts';
+export { readFormBody } from './lib/parameters.ts';
 export { formTargetOf, redirectKind } from './lib/redirect-uri.ts';
 export { isRegisteredId } from './lib/registration.ts';
 export { AUTHORIZATION_SERVER_PATH, authorizationServerMetadata, OAUTH_PATHS } from './metadata.ts';

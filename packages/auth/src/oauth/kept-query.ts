@@ -21,10 +21,10 @@ export interface KeptQuery {
 
 /** Returns the program's request: that of the address, or the kept one that the address names. */
 export function keptQuery({ url, headers }: Pick<Request, 'url' | 'headers'>): KeptQuery {
-  const { search, searchParams } = new URL(url);
+  const { searchParams } = new URL(url);
   const id = searchParams.get('flow');
   if (id === null || searchParams.size !== 1)
-    return { query: search.length > QUERY_LENGTH_MAX ? null : searchParams, isBack: false };
+    return { query: searchParams.toString().length > QUERY_LENGTH_MAX ? null : searchParams, isBack: false };
   const cookie = ID.test(id)
     ? new RegExp(`(?:^|;\\s*)${COOKIE}${id}=([A-Za-z0-9_-]+)`).exec(headers.get('cookie') ?? '')?.[1]
     : undefined;

@@ -2,6 +2,7 @@
  * The authorization endpoint (RFC 6749, section 4.1; RFC 7636, S256 alone; RFC 9207): a member of the roster is asked,
  * every time, whether a program on their own machine may act for them.
  */
+import { describable, OAuthError, type OAuthErrorCode, readFormBody } from '@freehold/auth/programs';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { MemberActor } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
@@ -12,15 +13,7 @@ import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
 import { isOwnResource } from './metadata.ts';
 import { authorizeProgram, isProgramRequest, mountConsent } from './program-consent.ts';
 import type { ProgramServer } from './program-server.ts';
-import {
-  clientName,
-  holdsAnswer,
-  isLoopbackRedirect,
-  OAuthError,
-  type OAuthErrorCode,
-  parametersOf,
-  readForm,
-} from './requests.ts';
+import { clientName, holdsAnswer, isLoopbackRedirect, parametersOf } from './requests.ts';
 
 const PATH = '/oauth/authorize';
 /** The fields that are passed on to the decision. */
@@ -68,7 +61,7 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
   app.post(PATH, async (c) => {
     // The consent must come from our own page. Checked before the body is read.
     requireSameOrigin(c.req.raw.headers, deps.origin, { pageOnly: true });
-    const form = await readForm(c.req.raw).catch(onPage);
+    const form = await readFormBody(c.req.raw).catch(onPage);
     if (form instanceof Response) return form;
     return answered(c, deps, form, async (request, member, challenge) => {
       // The session ended while the question was open: it is asked again.
@@ -122,7 +115,7 @@ async function answered(
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     return redirect(
-      callback(request, deps, { error: error.code, error_description: error.message }),
+      callback(request, deps, { error: error.code, error_description: describable(error.message) }),
       c.req.raw.method === 'POST' ? 303 : 302,
     );
   }

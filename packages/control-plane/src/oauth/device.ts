@@ -2,6 +2,7 @@
  * Device codes (RFC 8628): the page at which a member of the roster types the code that a program shows, and decides
  * (section 3.3), and the limit of new codes.
  */
+import { OAuthError, readFormBody } from '@freehold/auth/programs';
 import {
   type Allowance,
   answerOtherMethod,
@@ -17,7 +18,7 @@ import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
 import { notAdmittedPage } from './program-consent.ts';
-import { clientName, OAuthError, readForm } from './requests.ts';
+import { clientName } from './requests.ts';
 
 const PATH = '/device';
 /** More than a person types for eight letters. */
@@ -39,7 +40,7 @@ export function mountDevicePage(
     requireSameOrigin(c.req.raw.headers, origin, { pageOnly: true });
     let form: URLSearchParams;
     try {
-      form = await readForm(c.req.raw);
+      form = await readFormBody(c.req.raw);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       return codePage('', html`<p>${error.message}</p>`, 400);

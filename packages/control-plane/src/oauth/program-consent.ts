@@ -9,6 +9,7 @@ import {
   keptQuery,
   OAuthError,
   RefusedAuthorization,
+  readFormBody,
   redirectKind,
 } from '@freehold/auth/programs';
 import type { ProgramAccess } from '@freehold/contracts';
@@ -20,7 +21,6 @@ import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
 import { consenterOf, isProgramClient, type ProgramServer } from './program-server.ts';
-import { readForm, OAuthError as Unreadable } from './requests.ts';
 
 const CONSENT_PATH = '/oauth/consent';
 
@@ -65,8 +65,8 @@ export function mountConsent(app: Hono<ControlPlaneEnv>, deps: ConsentDeps): voi
   app.post(CONSENT_PATH, async (c) => {
     // A cookie rides along on the POST of any page: the consent must come from our own.
     requireSameOrigin(c.req.raw.headers, deps.origin, { pageOnly: true });
-    const form = await readForm(c.req.raw).catch((error: unknown) => {
-      if (error instanceof Unreadable) return null;
+    const form = await readFormBody(c.req.raw).catch((error: unknown) => {
+      if (error instanceof OAuthError) return null;
       throw error;
     });
     const member = await staffOf(deps.staff, c.req.raw);

@@ -1,4 +1,5 @@
 /** `/oauth/programs`: the programs that a member of the roster let in, seen and ended. An admin sees those of everybody. */
+import { OAuthError, readFormBody } from '@freehold/auth/programs';
 import { toTimestamp } from '@freehold/contracts';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import { type MemberActor, offeredPermissions, type StaffProgram } from '@freehold/directory';
@@ -7,7 +8,7 @@ import type { ControlPlaneEnv } from '../http/env.ts';
 import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
-import { clientName, OAuthError, readForm } from './requests.ts';
+import { clientName } from './requests.ts';
 
 export const PROGRAMS_PATH = '/oauth/programs';
 
@@ -30,7 +31,7 @@ export function mountProgramsPage(
     if (!member) return redirect(signInAddress(PROGRAMS_PATH));
     let form: URLSearchParams;
     try {
-      form = await readForm(c.req.raw);
+      form = await readFormBody(c.req.raw);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       return show(member, error.message, 400);

@@ -2,6 +2,7 @@
  * The requests of programs to the OAuth endpoints: known clients, parameters, and refusals. The clients are public:
  * every copy of a program is alike (RFC 8252, section 8.5).
  */
+import { describable, OAuthError, type OAuthErrorCode } from '@freehold/auth/programs';
 import type { PlatformError } from '@freehold/contracts';
 import { COMMON_HEADERS } from '../http/serve.ts';
 
@@ -45,9 +46,6 @@ export function holdsAnswer(redirectUri: string): boolean {
   return ANSWERS.some((name) => searchParams.has(name));
 }
 
-/** Far more than any of our requests. */
-const FORM_BYTES_MAX = 16 * 1024;
-
 /** Reads a parameter; an empty one counts as left out (RFC 6749, section 3.1). */
 export type Parameters = (name: string) => string | null;
 
@@ -57,57 +55,6 @@ export function parametersOf(search: URLSearchParams, repeatable: readonly strin
   const twice = names.find((name, index) => names.indexOf(name) !== index && !repeatable.includes(name));
   if (twice !== undefined) throw new OAuthError('invalid_request', 'A parameter is given twice.');
   return (name) => search.get(name) || null;
-}
-
-/** Reads a form body. @throws OAuthError `invalid_request` for another media type, or a body that is too large. */
-export async function readForm(request: Request): Promise<URLSearchParams> {
-  const mediaType = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
-  if (mediaType !== 'application/x-www-form-urlencoded')
-    throw new OAuthError('invalid_request', 'The body must be application/x-www-form-urlencoded.');
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = request.body?.getReader();
-  while (reader) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    size += value.byteLength;
-    if (size > FORM_BYTES_MAX) {
-      // The rest is not needed; a failed cancel changes nothing.
-      reader.cancel().catch(() => undefined);
-      throw new OAuthError('invalid_request', 'The body is too large.');
-    }
-    chunks.push(value);
-  }
-  const decoder = new TextDecoder();
-  const text = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('') + decoder.decode();
-  return new URLSearchParams(text);
-}
-
-export type OAuthErrorCode =
-  // RFC 6749, sections 4.1.2.1 and 5.2
-  | 'invalid_request'
-  | 'invalid_client'
-  | 'invalid_grant'
-  | 'unsupported_grant_type'
-  | 'unsupported_response_type'
-  | 'access_denied'
-  | 'temporarily_unavailable'
-  // RFC 8707, section 2
-  | 'invalid_target'
-  // RFC 8628, section 3.5
-  | 'authorization_pending'
-  | 'slow_down'
-  | 'expired_token';
-
-/** A refusal of the RFCs, with a sentence for the program's developer. It holds nothing of the caller's input. */
-export class OAuthError extends Error {
-  override readonly name = 'OAuthError';
-  readonly code: OAuthErrorCode;
-
-  constructor(code: OAuthErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /** RFC 6749, section 5.1: answers of a token endpoint are never stored. */
@@ -120,7 +67,10 @@ export function oauthErrorResponse(error: unknown): Response {
   if (error.code === 'invalid_client') headers.set('www-authenticate', 'Basic realm="oauth"');
   if (error.code === 'temporarily_unavailable') headers.set('retry-after', '60');
   const status = { invalid_client: 401, temporarily_unavailable: 503 }[error.code as string] ?? 400;
-  return Response.json({ error: error.code, error_description: error.message }, { status, headers });
+  return Response.json(
+    { error: error.code, error_description: describable(error.message) },
+    { status, headers },
+  );
 }
 
 /**

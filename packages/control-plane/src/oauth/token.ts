@@ -2,6 +2,7 @@
  * The endpoints at which programs get and revoke tokens: `/oauth/token`, `/oauth/device_authorization` and
  * `/oauth/revoke`.
  */
+import { OAuthError, readFormBody } from '@freehold/auth/programs';
 import { PlatformError } from '@freehold/contracts';
 import { answerOtherMethod, tooManyCalls } from '@freehold/contracts/http';
 import type { GrantedToken, StaffSignIns } from '@freehold/directory';
@@ -13,12 +14,10 @@ import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
 import { isOfProgramClient, type ProgramServer } from './program-server.ts';
 import {
   clientName,
-  OAuthError,
   oauthErrorResponse,
   type Parameters,
   parametersOf,
   programRefusal,
-  readForm,
   TOKEN_HEADERS,
 } from './requests.ts';
 
@@ -83,7 +82,7 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
   for (const [path, endpoint] of Object.entries(endpoints)) {
     app.post(path, async (c) => {
       try {
-        const form = await readForm(c.req.raw);
+        const form = await readFormBody(c.req.raw);
         const { headers } = c.req.raw;
         if (isOfProgramClient(headers, form)) {
           const request = new Request(c.req.url, {

@@ -1,8 +1,10 @@
 /** The errors of an authorization server, with the codes that the RFCs register. */
 
-/** RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2; RFC 7591, section 3.2.2. */
+/** RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2; RFC 7591, section 3.2.2; RFC 8628, section 3.5. */
 export type OAuthErrorCode =
   | 'access_denied'
+  | 'authorization_pending'
+  | 'expired_token'
   | 'invalid_client'
   | 'invalid_client_metadata'
   | 'invalid_grant'

@@ -28,24 +28,22 @@ export function parseParameters(sent: URLSearchParams): Parameters {
   return found;
 }
 
-/** Reads a form (RFC 6749, section 4.1.3). @throws OAuthError `invalid_request` for anything else. */
+/** Reads the parameters of a form. @throws OAuthError `invalid_request`, `invalid_target`. */
 export async function readParameters(request: Request): Promise<Parameters> {
+  return parseParameters(await readFormBody(request));
+}
+
+/** Reads a form (RFC 6749, section 4.1.3). @throws OAuthError `invalid_request` for anything else. */
+export async function readFormBody(request: Request): Promise<URLSearchParams> {
   if (!FORM.test(request.headers.get('content-type')?.trim() ?? ''))
     throw new OAuthError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded.');
-  let text: string;
   try {
     const bytes = await readBodyBytes(request, FORM_BYTES_MAX);
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    return new URLSearchParams(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes));
   } catch (cause) {
-    throw new OAuthError(
-      'invalid_request',
-      `The form is not UTF-8, or larger than ${FORM_BYTES_MAX} bytes.`,
-      {
-        cause,
-      },
-    );
+    const description = `The form is not UTF-8, or larger than ${FORM_BYTES_MAX} bytes.`;
+    throw new OAuthError('invalid_request', description, { cause });
   }
-  return parseParameters(new URLSearchParams(text));
 }
 
 /** Returns a parameter. @throws OAuthError `invalid_request` without it. */
