@@ -1,6 +1,7 @@
 /** Mutants of the application layer: the check of a declaration, and the supplied routes. */
 import { inNode, type Mutant } from './mutant.ts';
 
+const importTest = 'packages/app/test/records-import.test.ts';
 const src = 'packages/app/src';
 const mistakes = 'packages/app/test/mistakes.test.ts';
 const pages = `${src}/pages`;
@@ -337,8 +338,8 @@ export const APP: readonly Mutant[] = [
     requirement: null,
     claim: 'An archived record keeps its value from all others.',
     file: `${src}/records/rows.ts`,
-    find: 'WHERE archived = 0 AND ${same}',
-    replace: 'WHERE ${same}',
+    find: 'WHERE ${uniqueCondition(table)} AND ${same} AND id <> ?',
+    replace: 'WHERE ${same} AND id <> ?',
     killer: inNode(
       'packages/app/test/records.test.ts',
       'what must differ is refused at the field, and an archived record does not count until it comes back',
@@ -357,13 +358,70 @@ export const APP: readonly Mutant[] = [
     id: 'records-rule-of-a-part',
     requirement: null,
     claim: 'A change of one field is judged without the others.',
-    file: `${src}/records/operations.ts`,
+    file: `${src}/records/writes.ts`,
     find: 'const value = Object.hasOwn(sent, field.name) ? sent[field.name] : inputValue(field, before);',
     replace: 'const value = sent[field.name] ?? (field.isOptional ? null : inputValue(field, before));',
     killer: inNode(
       'packages/app/test/records.test.ts',
       'a rule between fields holds for the whole record, when one field of it is changed',
     ),
+  },
+  {
+    id: 'records-import-seen-early',
+    requirement: null,
+    claim: 'A record of an import is shown before the last one is made.',
+    file: `${src}/records/rows.ts`,
+    find: '(row.archived !== IMPORTED || isImportShown(ctx, shape))',
+    replace: 'row.archived !== null',
+    killer: inNode(importTest, 'no list, search or look sees a record before the last one is made'),
+  },
+  {
+    id: 'records-import-not-shown',
+    requirement: null,
+    claim: 'Imported records are not there at once, but a few at a time.',
+    file: `${src}/records/import-steps.ts`,
+    find: "mark: SHOWN, next: 'finish'",
+    replace: "mark: HIDDEN, next: 'finish'",
+    killer: inNode(importTest, 'no list, search or look sees a record before the last one is made'),
+  },
+  {
+    id: 'records-import-twins',
+    requirement: null,
+    claim: 'Two lines of a file with the same unique value are both judged good.',
+    file: `${src}/records/import-steps.ts`,
+    find: 'if (first !== number)',
+    replace: 'if (first > number)',
+    killer: inNode(importTest, 'the same key twice in a file is an error'),
+  },
+  {
+    id: 'records-import-hidden-duplicate',
+    requirement: null,
+    claim: 'An import changes a record that its sender may not read.',
+    file: `${src}/records/judge.ts`,
+    find: 'if (isReadable && isThere) return found;',
+    replace: 'if (isThere) return found;',
+    killer: inNode(
+      'packages/app/test/records-access.test.ts',
+      'a guest with grants for single records learns nothing about the others',
+    ),
+  },
+  {
+    id: 'records-import-clears-hidden',
+    requirement: null,
+    claim: 'An empty cell clears a relation that the sender cannot see.',
+    file: `${src}/records/judge.ts`,
+    find: "return reach === 'all' || reach.includes(found[column] as string);",
+    replace: 'return reach !== null;',
+    killer: inNode(importTest, 'no more than of one that is not there'),
+  },
+  {
+    id: 'records-export-formula',
+    requirement: null,
+    claim: 'A cell of an export begins like a formula.',
+    file: `${src}/records/csv.ts`,
+    find: "return cell !== null && /^'*[=+\\-@\\t\\r\\n]/.test(cell)",
+    replace: "return cell !== null && /^'*[=@]/.test(cell)",
+    killer: inNode('packages/app/test/records-export.test.ts', 'every cell comes back from CSV as it was'),
   },
   {
     id: 'records-foreign-cursor',

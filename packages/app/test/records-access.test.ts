@@ -19,7 +19,7 @@ const world = fc.record({
   shownKeepers: fc.uniqueArray(fc.nat({ max: KEEPERS - 1 })),
 });
 
-test('a member with grants for single records learns nothing about the others', async () => {
+test('a guest with grants for single records learns nothing about the others', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ keeperOf, archived, shownAnimals, shownKeepers }) => {
       await using instance = await testApp(clinic);
