@@ -7,6 +7,7 @@ import { root } from '../run.ts';
 const PAGES = [
   'application.md',
   'records.md',
+  'long-work.md',
   'mistakes/*.md',
   'guide/*.md',
   'testing.md',

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { PlatformError, type ScopeId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type LongWork, operation, type WorkHandle } from '../src/index.ts';
-import { guest, owner, scopeId, operations as shopOperations, tenant } from './shop.ts';
+import { type LongWork, operation, runDeliveries, type WorkHandle } from '../src/index.ts';
+import { guest, openShop, owner, scopeId, operations as shopOperations, tenant } from './shop.ts';
 import { openWorking, verticalWith } from './working-shop.ts';
 
 const all = { filters: [], order: 'asc' as const, limit: 10 };
@@ -218,6 +218,27 @@ test('a scope has twenty of them at a time', async () => {
   await using packed = await openPacking();
   for (let n = 0; n < 20; n++) await packed.start(1, true);
   await expect(packed.start(1)).rejects.toMatchObject({ code: 'conflict', reason: 'works_full' });
+});
+
+test('where an alarm wakes the scope, fifty rounds are done at a time', async () => {
+  hooks.step = () => undefined;
+  await using opened = await openShop({ vertical });
+  const { scope, clock } = opened;
+  const { output: id } = await opened.run(owner, 'box/pack-many', { total: 120 });
+  const now = () => clock.ms;
+  const ring = () => runDeliveries({ vertical, scope, scopeId, now, onIncident: () => undefined });
+  const seen: unknown[] = [];
+  for (let rings = 0; rings < 4; rings++) {
+    const nextAtMs = await ring();
+    const { step, state } = await scope.longWork({ principal: owner, id: id as string });
+    seen.push([step, state, nextAtMs !== null && nextAtMs <= clock.ms]);
+  }
+  expect(seen).toEqual([
+    [50, 'running', true],
+    [100, 'running', true],
+    [120, 'done', false],
+    [120, 'done', false],
+  ]);
 });
 
 test('in a copy nothing goes on: what was under way is taken back, and what was decided waits to be resumed', async () => {

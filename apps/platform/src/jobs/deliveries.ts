@@ -337,14 +337,14 @@ function afterTimeout(ms: number, task: () => void): () => void {
  * The version of the kernel's own work in every scope, which no declaration shows. Raise it with every change to which work
  * there is or when it is due, or idle scopes are not looked into for the new work.
  */
-const KERNEL_WORK = '1';
+const KERNEL_WORK = '2';
 
 /** A digest of a vertical's declarations and of the platform's own part of its scopes. @param kernelWork default: this kernel's. */
 export function buildOf(
   { vertical, migrations }: Pick<ScopeUnit, 'vertical' | 'migrations'>,
   kernelWork: string = KERNEL_WORK,
 ): string {
-  const { manifest, schedules, subscriptions, executors, retention, chainMax } = vertical;
+  const { manifest, schedules, subscriptions, executors, works, retention, chainMax } = vertical;
   // Code is left out: it decides what a piece of work does, and not whether there is any.
   const declared = {
     kernelWork,
@@ -352,6 +352,7 @@ export function buildOf(
     schedules,
     subscriptions,
     executors,
+    works,
     retention,
     chainMax,
     migrations,

@@ -33,6 +33,8 @@ export interface DeliveryRunnerOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** Sweeps unused bytes, once a day for each scope, and removes what executors remove. Default: there are none. */
   readonly attachments?: Pick<Attachments, 'sweep' | 'remove'>;
+  /** The rounds of a scope in a row; what is due after them waits for `after`. Default: as many as there are. */
+  readonly roundsMax?: number;
 }
 
 export interface DeliveryRunner {
@@ -52,7 +54,7 @@ interface Working {
 }
 
 export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunner {
-  const { vertical, scope, attachments, now, onIncident } = options;
+  const { vertical, scope, attachments, now, onIncident, roundsMax = Number.POSITIVE_INFINITY } = options;
   const after = options.after ?? afterTimeout;
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...call) => globalThis.fetch(...call));
   const lanes = makeLanes(vertical);
@@ -99,14 +101,16 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   };
 
   const rounds = async (scopeId: string, state: Working): Promise<void> => {
+    let left = roundsMax;
     do {
       state.again = false;
+      left -= 1;
       try {
         const { claimed, nextAtMs, sweep } = await work(scopeId);
         for (const each of claimed) execute(scopeId, each);
         if (sweep && attachments)
           track(scopeId, 'sweep', attachments.sweep(scopeId as ScopeId).catch(noBlobs));
-        if (nextAtMs !== null && nextAtMs <= now()) state.again = true;
+        if (nextAtMs !== null && nextAtMs <= now() && left > 0) state.again = true;
         else sleepUntil(scopeId, nextAtMs);
       } catch (error) {
         // A scope that is gone has no work; one that cannot be reached has it later.
@@ -238,9 +242,13 @@ export interface DeliveryRoundOptions {
   readonly fetch?: DeliveryRunnerOptions['fetch'];
 }
 
+/** Long work takes so many rounds at a time: between two times, the object that hosts the scope can be moved. */
+const ROUNDS_AT_A_TIME = 50;
+
 /**
- * Does all due work of one scope, its executors included, where an alarm wakes it instead of a timer of a process.
- * Returns the time of the next work in milliseconds since the epoch; null when nothing waits.
+ * Does due work of one scope, its executors included, where an alarm wakes it instead of a timer of a process: all of it, or
+ * 50 rounds. Returns the time of the next work in milliseconds since the epoch, at once when it has passed; null when
+ * nothing waits.
  */
 export async function runDeliveries(options: DeliveryRoundOptions): Promise<number | null> {
   const { vertical, scope, scopeId, now, onIncident, attachments, fetch } = options;
@@ -250,6 +258,7 @@ export async function runDeliveries(options: DeliveryRoundOptions): Promise<numb
     scope: () => scope,
     now,
     onIncident,
+    roundsMax: ROUNDS_AT_A_TIME,
     ...(attachments ? { attachments } : {}),
     ...(fetch ? { fetch } : {}),
     after: (ms, task) => {
