@@ -249,4 +249,13 @@ export const MCP: readonly Mutant[] = [
     replace: '',
     killer: inNode('packages/control-plane/test/long-work.test.ts', 'is followed no longer when it leaves'),
   },
+  {
+    id: 'mcp-consent-words-of-a-name',
+    requirement: 'C-09',
+    claim: 'A name in a plan adds a line of its own to the question.',
+    file: 'packages/control-plane/src/mcp/plan-words.ts',
+    find: "text.replace(SHAPELESS, ' ')",
+    replace: 'text',
+    killer: inNode('packages/control-plane/src/mcp/plan-words.test.ts', 'cannot be changed by a name'),
+  },
 ];

@@ -69,7 +69,7 @@ export function makeConsents({ secrets, now }: ConsentsDeps): Consents {
         if (isInTime && shown === digest) return { idempotencyKey: `consent-${atMs}-${digest}` };
       }
       const state = seals.seal(purpose, JSON.stringify([now(), digest]));
-      return { question: planWords(call.tool.operation, plan), state };
+      return { question: planWords(call.tool.operation, plan, call.input.body), state };
     },
   };
 }

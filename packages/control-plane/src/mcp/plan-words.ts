@@ -12,11 +12,17 @@ const TEXT_MAX = 200;
 const SHAPELESS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]+/gu;
 
 /**
- * The question: what the operation does, then one line for each fact of the plan, by its path: `counts scopes: 2`.
+ * The question: the operation, then one line for each fact of the plan, by its path (`counts scopes: 2`), and for each
+ * field of the call's body that the plan does not have.
  * @param plan as the operation declares it.
  */
-export function planWords({ summary, name }: Pick<AdminOperation, 'summary' | 'name'>, plan: object): string {
-  const lines = linesOf(plan, []).filter((line) => line !== 'dryRun: yes');
+export function planWords(
+  { summary, name }: Pick<AdminOperation, 'summary' | 'name'>,
+  plan: object,
+  body: object,
+): string {
+  const { dryRun: _asked, ...facts } = { ...body, ...plan } as Readonly<Record<string, unknown>>;
+  const lines = linesOf(facts, []);
   const shown = lines.slice(0, LINES_MAX);
   const rest = lines.length > shown.length ? [`and ${lines.length - shown.length} more lines`] : [];
   return [`${summary} (${name})?`, '', ...shown, ...rest].join('\n');
@@ -24,10 +30,15 @@ export function planWords({ summary, name }: Pick<AdminOperation, 'summary' | 'n
 
 function linesOf(value: object, path: readonly string[]): string[] {
   return Object.entries(value).flatMap(([key, each]: [string, unknown]) => {
-    const at = [...path, key];
+    const at = [...path, inWords(key)];
     const isPart = typeof each === 'object' && each !== null && !Array.isArray(each);
     return isPart ? linesOf(each, at) : [`${at.join(' ')}: ${wordsOf(each)}`];
   });
+}
+
+/** `pushTokens` as `push tokens`. */
+function inWords(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function wordsOf(value: unknown): string {
