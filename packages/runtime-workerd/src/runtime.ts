@@ -221,6 +221,8 @@ export class WorkerdRuntime {
 
   /** The SHA-256 of each file that is here of a vertical: it need not be sent again. */
   modules(vertical: string): Promise<readonly string[]> {
+    // Who asks is about to upload.
+    this.#checks.warm();
     return this.#bundles(vertical).modules({});
   }
 
@@ -230,6 +232,7 @@ export class WorkerdRuntime {
    * `digest_mismatch`.
    */
   async upload(upload: Upload, onTaken: (taken: { modules: number; bytes: number }) => void): Promise<void> {
+    this.#checks.warm();
     const bundles = this.#bundles(upload.vertical);
     const modules: ModuleName[] = [];
     let bytes = 0;

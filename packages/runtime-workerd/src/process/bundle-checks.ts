@@ -32,6 +32,14 @@ export class BundleChecks {
     return answered;
   }
 
+  /** Starts the process for a check that follows soon: a start takes longer than a check. */
+  warm(): void {
+    if (this.#isClosed) return;
+    this.#process ??= this.#open();
+    // The check tells of a start that fails.
+    this.#process.runs.wake().catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#process?.runs.close(0);
