@@ -221,7 +221,7 @@ export class WorkerdRuntime {
 
   /** The SHA-256 of each file that is here of a vertical: it need not be sent again. */
   modules(vertical: string): Promise<readonly string[]> {
-    // Who asks is about to upload.
+    // The caller is about to upload.
     this.#checks.warm();
     return this.#bundles(vertical).modules({});
   }

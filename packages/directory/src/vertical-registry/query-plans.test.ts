@@ -6,6 +6,7 @@ import { PLATFORM_GRANT } from '../platform-grants/store.ts';
 import { serviceRefsPage } from '../service-refs/operations.ts';
 import { directoryUnit } from '../unit.ts';
 import { secretsPage } from '../vertical-secrets/store.ts';
+import { ROLLBACK_TARGET, SCOPES_OF } from './discard.ts';
 import { instancesPage } from './operations.ts';
 import { USED_BY_OTHERS } from './reviews.ts';
 import { OTHERS_BOUND } from './scope-version.ts';
@@ -64,6 +65,8 @@ describe('statements inside of transactions', () => {
     OTHERS_BOUND,
     BOUND,
     DEPLOYED,
+    ROLLBACK_TARGET,
+    SCOPES_OF,
     PLATFORM_GRANT,
     'SELECT 1 FROM vertical_versions WHERE vertical = ? AND version = ?',
     'SELECT 1 FROM scope_versions WHERE scope = ?',
