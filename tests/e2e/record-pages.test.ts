@@ -2,7 +2,7 @@
  * The pages of an application of records that brings none, in a real browser: an owner at a desk, and a mechanic with a
  * dark phone who speaks German. It is the application of `freehold new --template records`, with one operation of its own.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { minutes, money, operation, signedIn } from '@freehold/app';
 import { webFilesOf } from '@freehold/app/node';
 import { makeMemoryBlobStore } from '@freehold/engine-node';
+import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -68,6 +69,8 @@ export default function Bicycle({ id, supplied, ask, navigate }) {
 
 let folder: string;
 let server: Server;
+/** Does the long work. */
+let runner: DeliveryRunner | undefined;
 let fixture: SmallApp;
 let browser: Browser;
 let origin: string;
@@ -107,10 +110,17 @@ beforeAll(async () => {
         web,
         authenticatedPrincipal: signedIn(),
       },
-      services: { webFiles, blobs: () => blobs },
+      services: { webFiles, blobs: () => blobs, onWork: (scopeId) => runner?.wake(scopeId) },
     }),
     launchBrowser(),
   ]);
+  const { host, units } = fixture.app;
+  runner = makeDeliveryRunner({
+    vertical: units.scope.vertical,
+    scope: (scopeId) => host.scope(scopeId as never),
+    now: Date.now,
+    onIncident: (error) => void fixture.incidents.push(error),
+  });
   api = await fixture.signedIn('ada', 'Ada Lovelace');
   await api.open('/');
   await fixture.join(api, 'bob', { role: 'mechanic', name: 'Bob Cratchit' });
@@ -121,6 +131,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
+  await runner?.stop();
   server?.close();
   rmSync(folder, { recursive: true });
   await fixture?.[Symbol.asyncDispose]();
@@ -366,6 +377,65 @@ test('two people edit one record: the second sees what changed, and keeps what t
   await heading(page, 'Brakes, all');
   await see(page, '€55.50');
   await see(page, 'Left lever, too');
+});
+
+test('a file is imported: its columns are mapped, its lines judged, those with errors downloaded, the others taken over', async () => {
+  const { page } = ada;
+  const send = async (name: string, text: string): Promise<void> => {
+    await page.goto(`${origin}/customers/import`);
+    await heading(page, 'Import customers');
+    const file = { name, mimeType: 'text/csv', buffer: Buffer.from(text) };
+    await page.locator('input[type=file]').setInputFiles(file);
+  };
+  await send(
+    'people.csv',
+    'Who;Phone;Email\nRadia Perlman;1;radia@example.org\nTony Hoare;2;nowhere\nGrace;3;grace@example.org\n',
+  );
+  await see(page, 'No column brings what is needed: Name.');
+  await page.getByLabel('Field: Who').selectOption('Name');
+  await button(page, 'Judge the lines again').click();
+  await see(page, 'The lines are judged. Nothing has changed yet.');
+  await see(page, 'The 2 lines with errors are left out.');
+  await expectOpenToAll(ada);
+  await depict(ada, 'import');
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download the lines with errors' }).click();
+  const errors = readFileSync(await (await download).path(), 'utf8');
+  expect(errors).toMatch(/^Who.*Tony Hoare.*grace@example\.org/s);
+  expect(errors).not.toContain('Radia');
+  await button(page, 'Take one line over').click();
+  await see(page, '1 added, 0 changed.');
+  await button(page, 'Archive what it made').click();
+  await see(page, 'The records that it made are archived.');
+  await expectOpenToAll(ada);
+
+  await send('twice.csv', 'name,email\nGrace Brewster,grace@example.org\n');
+  await see(page, 'Lines with errors');
+  await page.getByLabel('The same record has the same').selectOption('Email');
+  await page.getByLabel('Lines whose record is there').selectOption('change it');
+  await button(page, 'Judge the lines again').click();
+  await button(page, 'Take one line over').click();
+  await see(page, '0 added, 1 changed.');
+  await send('not.csv', 'name,email\nNobody,\n');
+  await see(page, 'Nothing has changed yet.');
+  await button(page, 'Cancel').click();
+  await see(page, 'The import is cancelled. Nothing has changed.');
+});
+
+test('the list that is seen is exported', async () => {
+  const { page } = ada;
+  await page.goto(`${origin}/customers?q=grace`);
+  await page.getByRole('link', { name: 'Grace Brewster' }).waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Export' }).click();
+  const text = readFileSync(await (await download).path(), 'utf8');
+  expect(text).toContain('Grace Brewster');
+  expect(text).not.toContain('Alan Kay');
+  // Those without the permission are offered neither.
+  await bob.page.goto(`${origin}/repairs`);
+  await bob.page.locator('tbody tr').first().waitFor();
+  expect(await bob.page.getByRole('link', { name: /Exportieren|Importieren/ }).count()).toBe(0);
+  expect(ada.faults).toEqual([]);
 });
 
 test('a mechanic sees what a mechanic may, in German, on a dark phone', async () => {

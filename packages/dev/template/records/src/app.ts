@@ -19,7 +19,12 @@ export const customer = records('customer', {
   sort: ['name', 'createdAt'],
   unique: ['email'],
   personal: ['name', 'phone', 'email'],
-  permissions: { read: 'customer.read', write: 'customer.write' },
+  permissions: {
+    read: 'customer.read',
+    write: 'customer.write',
+    import: 'customer.transfer',
+    export: 'customer.transfer',
+  },
 });
 
 export const bicycle = records('bicycle', {
@@ -51,6 +56,7 @@ const files = { read: 'repair.read', write: 'repair.write', remove: 'repair.writ
 const permissions = {
   'customer.read': 'See customers',
   'customer.write': 'Write customers and bicycles down',
+  'customer.transfer': 'Import and export customers',
   'repair.read': 'See bicycles and repairs',
   'repair.write': 'Write repairs down',
 };

@@ -18,7 +18,7 @@ CREATE TABLE customers (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX customers_by_archived_name ON customers (archived, name);
 CREATE INDEX customers_by_archived_id ON customers (archived, id);
-CREATE UNIQUE INDEX customers_one_email ON customers (email) WHERE archived = 0;
+CREATE UNIQUE INDEX customers_one_email ON customers (email) WHERE archived <> 1;
 CREATE TABLE customers_words (
   archived INTEGER NOT NULL,
   word TEXT NOT NULL,
