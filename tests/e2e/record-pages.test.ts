@@ -411,7 +411,7 @@ test('a file is imported: its columns are mapped, its lines judged, those with e
 
   await send('twice.csv', 'name,email\nGrace Brewster,grace@example.org\n');
   await see(page, 'Lines with errors');
-  await page.getByLabel('The same record has the same').selectOption('Email');
+  await page.getByLabel('A line is about the record with the same').selectOption('Email');
   await page.getByLabel('Lines whose record is there').selectOption('change it');
   await button(page, 'Judge the lines again').click();
   await button(page, 'Take one line over').click();

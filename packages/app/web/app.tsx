@@ -1,5 +1,5 @@
 /** The frame around every page: the way to the others, the notices, and the page of the present address. */
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import type { Declaration } from '../src/wire/declared.ts';
 import { Button, Icon, Link, RefusalNote } from './components/basics.tsx';
 import { Dialog } from './components/dialog.tsx';
@@ -7,15 +7,19 @@ import { Failsafe, OwnPage } from './components/own-page.tsx';
 import { ask } from './lib/api.ts';
 import { App, type Notice, operationOf, type Surroundings, useApp } from './lib/app-context.tsx';
 import { shortcuts, useKeys, useLoad } from './lib/hooks.ts';
-import { chooseLanguage, type Language, language, TEXTS, t } from './lib/language.ts';
+import { chooseLanguage, LANGUAGES, type Language, language, t } from './lib/language.ts';
 import { presentPath, usePlace } from './lib/router.ts';
 import { EditPage } from './pages/edit-page.tsx';
 import { HomePage } from './pages/home-page.tsx';
-import { ImportPage } from './pages/import-page.tsx';
 import { ListPage } from './pages/list-page.tsx';
 import { NewPage } from './pages/new-page.tsx';
 import { NotHere } from './pages/not-here.tsx';
 import { RecordPage } from './pages/record-page.tsx';
+
+/** Few readers import files: the page is fetched when it is needed. */
+const ImportPage = lazy(() =>
+  import('./pages/import-page.tsx').then((page) => ({ default: page.ImportPage })),
+);
 
 interface Placed extends Notice {
   readonly path: string;
@@ -136,9 +140,9 @@ function Navigation({ isOpen, onHelp }: { readonly isOpen: boolean; readonly onH
             <label className="inline-field">
               <span>{t.chooseLanguage}</span>
               <select value={language} onChange={(event) => chooseLanguage(event.target.value as Language)}>
-                {Object.entries(TEXTS).map(([key, texts]) => (
+                {Object.entries(LANGUAGES).map(([key, name]) => (
                   <option key={key} value={key} lang={key}>
-                    {texts.language}
+                    {name}
                   </option>
                 ))}
               </select>
@@ -228,7 +232,13 @@ function pageAt(declaration: Declaration, path: string): PageAt {
   if (id === 'new' && step === undefined && create)
     return at(`${type}/new`, null, <NewPage key={path} {...{ kind, create }} />);
   if (id === 'import' && step === undefined && operationOf(declaration, `${type}/import`))
-    return at('', null, <ImportPage key={path} kind={kind} />);
+    return at(
+      '',
+      null,
+      <Suspense>
+        <ImportPage key={path} kind={kind} />
+      </Suspense>,
+    );
   if (id !== '' && step === undefined)
     return at(`${type}/:id`, id, <RecordPage key={path} {...{ kind, id }} />);
   if (step === 'edit' && more.length === 0 && update)

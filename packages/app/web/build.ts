@@ -43,7 +43,7 @@ export async function buildRecordPages(): Promise<void> {
     ],
     outdir: ASSETS,
     entryNames: '[name]-[hash]',
-    chunkNames: 'chunk-[hash]',
+    chunkNames: '[name]-[hash]',
     splitting: true,
     bundle: true,
     format: 'esm',

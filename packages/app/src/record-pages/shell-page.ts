@@ -23,13 +23,17 @@ import { declaredApp } from './declared-app.ts';
 
 /** The built files of the pages of records, by their names in the build. */
 const SCRIPT = /^\/assets\/records-[A-Z0-9]+\.js$/;
-/** Parts of the script, which it imports. */
+/** Parts of the script, which it imports at once. */
 const PART = /^\/assets\/chunk-[A-Z0-9]+\.js$/;
+/** The texts in a language. */
+const TEXTS = /^\/assets\/(en|de)-[A-Z0-9]+\.js$/;
 const STYLE = /^\/assets\/records-[A-Z0-9]+\.css$/;
 
 interface Built {
   readonly script: string;
   readonly parts: readonly string[];
+  /** By language. */
+  readonly texts: ReadonlyMap<string, string>;
   readonly style: string;
 }
 
@@ -40,7 +44,12 @@ function builtPages({ app, deps: { webFiles } }: Services): Built | null {
   const style = paths.find((path) => STYLE.test(path));
   return typeof app.web === 'string' || script === undefined || style === undefined
     ? null
-    : { script, style, parts: paths.filter((path) => PART.test(path)) };
+    : {
+        script,
+        style,
+        parts: paths.filter((path) => PART.test(path)),
+        texts: new Map(paths.map((path) => [TEXTS.exec(path)?.[1] ?? '', path])),
+      };
 }
 
 /** Whether the first page, and those of records, are made by a script. */
@@ -111,7 +120,7 @@ interface Shell extends Built {
   readonly policy: string;
 }
 
-function pageResponse(x: Exchange, { script, parts, style, css, policy }: Shell): Response {
+function pageResponse(x: Exchange, { script, parts, texts, style, css, policy }: Shell): Response {
   const { look, spoken, me, services } = x;
   const surroundings = {
     business: me.business,
@@ -121,6 +130,10 @@ function pageResponse(x: Exchange, { script, parts, style, css, policy }: Shell)
     languages: services.app.look?.language === undefined,
     own: ownFiles(services),
   };
+  // So that they are not waited for one after the other.
+  const early = [...parts, texts.get(spoken.tag.split('-', 1)[0] as string)].filter(
+    (part) => part !== undefined,
+  );
   const text = renderDocument({
     tag: spoken.tag,
     title: me.business,
@@ -128,7 +141,7 @@ function pageResponse(x: Exchange, { script, parts, style, css, policy }: Shell)
     head: html`<style>${new Markup(css)}</style>
 <link rel="stylesheet" href="${style}">
 <script type="module" src="${script}"></script>
-${parts.map((part) => html`<link rel="modulepreload" href="${part}">`)}`,
+${early.map((part) => html`<link rel="modulepreload" href="${part}">`)}`,
     body: html`<div id="app" data-around="${JSON.stringify(surroundings)}"></div>
 <noscript><p>${spoken.texts.frame.needsScript}</p></noscript>`,
   });

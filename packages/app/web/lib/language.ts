@@ -1,9 +1,9 @@
 /** The language of the page, which the server chose, and the reader's choice of another one. */
-import { de } from '../texts/de.ts';
-import { en, type Texts } from '../texts/en.ts';
+import type { Texts } from '../texts/en.ts';
 
-export const TEXTS: Readonly<Record<'en' | 'de', Texts>> = { en, de };
-export type Language = keyof typeof TEXTS;
+/** The languages that there are texts in, by their own names. */
+export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
+export type Language = keyof typeof LANGUAGES;
 
 /** As the document says it. */
 const tag = typeof document === 'undefined' ? 'en' : document.documentElement.lang || 'en';
@@ -11,7 +11,9 @@ export const language: Language = tag.startsWith('de') ? 'de' : 'en';
 /** For numbers and dates: the page's language as it is written where the reader's browser is from, such as `en-GB`. */
 export const locale: string =
   navigator.languages?.find((each) => tag === language && each.split('-', 1)[0] === language) ?? tag;
-export const t: Texts = TEXTS[language];
+/** The texts in the page's language; those in the others are not fetched. */
+export const t: Texts =
+  language === 'de' ? (await import('../texts/de.ts')).de : (await import('../texts/en.ts')).en;
 
 const ONE_YEAR_S = 31_536_000;
 

@@ -87,7 +87,7 @@ function ChooseFile({ kind }: { readonly kind: DeclaredKind }) {
   return (
     <section
       aria-label={t.importChoose}
-      className={`card ${isOver ? 'over' : ''}`}
+      className={`card narrow ${isOver ? 'over' : ''}`}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);
@@ -159,7 +159,7 @@ function Progress({ kind, id }: { readonly kind: DeclaredKind; readonly id: stri
     </Button>
   );
   return (
-    <section className="card" aria-label={value.filename ?? t.import}>
+    <section className="card narrow" aria-label={value.filename ?? t.import}>
       {value.filename && <h2>{value.filename}</h2>}
       {refused && <RefusalNote refusal={refused} />}
       <p role="status">{t.importStates[state]}</p>

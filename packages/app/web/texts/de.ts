@@ -2,7 +2,6 @@
 import type { Texts } from './en.ts';
 
 export const de: Texts = {
-  language: 'Deutsch',
   nav: 'Hauptmenü',
   skip: 'Zum Inhalt springen',
   menu: 'Menü',
@@ -181,7 +180,7 @@ export const de: Texts = {
   importField: 'Feld',
   importIgnore: 'Auslassen',
   importMissing: (fields) => `Keine Spalte bringt, was gebraucht wird: ${fields}.`,
-  importKey: 'Derselbe Eintrag hat dasselbe',
+  importKey: 'Eine Zeile betrifft den Eintrag mit demselben Wert in',
   importNoKey: 'Jede Zeile ist ein neuer Eintrag',
   importDuplicates: 'Zeilen, deren Eintrag es gibt,',
   importWays: { refuse: 'sind Fehler', skip: 'werden ausgelassen', update: 'ändern ihn' },

@@ -1,6 +1,5 @@
 /** Every text of the pages of records in English; its shape is that of the other languages. */
 export const en = {
-  language: 'English',
   nav: 'Main',
   skip: 'Skip to the content',
   menu: 'Menu',
@@ -176,7 +175,7 @@ export const en = {
   importField: 'Field',
   importIgnore: 'Leave out',
   importMissing: (fields: string) => `No column brings what is needed: ${fields}.`,
-  importKey: 'The same record has the same',
+  importKey: 'A line is about the record with the same',
   importNoKey: 'Every line is a new record',
   importDuplicates: 'Lines whose record is there',
   importWays: { refuse: 'are errors', skip: 'are left out', update: 'change it' },
