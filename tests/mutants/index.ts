@@ -14,6 +14,7 @@ import { KERNEL } from './kernel.ts';
 import { MCP } from './mcp.ts';
 import type { Mutant } from './mutant.ts';
 import { OIDC_RP } from './oidc-rp.ts';
+import { RECORD_PAGES } from './record-pages.ts';
 import { RUNTIME } from './runtime.ts';
 import { VERTICAL_HOST } from './vertical-host.ts';
 
@@ -31,6 +32,7 @@ export const AREAS: Readonly<Record<string, readonly Mutant[]>> = {
   cli: CLI,
   dev: DEV,
   app: APP,
+  'record-pages': RECORD_PAGES,
   apps: APPS,
   fieldwork: FIELDWORK,
   runtime: RUNTIME,
