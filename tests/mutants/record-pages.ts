@@ -25,7 +25,7 @@ export const RECORD_PAGES: readonly Mutant[] = [
     file: `${server}/declaration-routes.ts`,
     find: 'return proofs.length > 0;',
     replace: 'return proofs.length >= 0;',
-    killer: inNode(pages, 'for one record there are the operations that may be performed on it now'),
+    killer: inNode(pages, 'a grant for one record offers its operations there, and nowhere else'),
   },
   {
     id: 'pages-archived-changed',

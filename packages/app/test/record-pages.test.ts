@@ -1,6 +1,7 @@
 /** The sources of the pages of records: the declaration for a caller, the operations for a record, and the page itself. */
 import { expect, test } from 'vitest';
-import type { WebFiles } from '../src/index.ts';
+import { z } from 'zod';
+import { defineApp, operation, type WebFiles } from '../src/index.ts';
 import { webFilesOf } from '../src/node.ts';
 import { type Person, testApp } from '../src/testing/index.ts';
 import type { Declaration } from '../src/wire/declared.ts';
@@ -65,6 +66,32 @@ test('a caller is told of no operation that they may not perform', async () => {
   expect(guest.operations.map(({ name }) => name)).toEqual(['keeper/list', 'animal/list']);
   expect((await instance.anonymous.http('GET', '/api/declaration')).status).toBe(401);
   expect((await instance.as('eve').http('GET', '/api/declaration')).status).toBe(403);
+});
+
+test('a grant for one record offers its operations there, and nowhere else', async () => {
+  const { vertical: _vertical, records: _records, ...declared } = clinic;
+  const lend = operation({
+    summary: 'Let a member change one animal',
+    input: z.strictObject({ id: z.string(), to: z.string() }),
+    output: z.object({}),
+    permission: 'animal.write',
+    run: (ctx, { id, to }) => {
+      ctx.grant({ subject: to as never, permission: 'animal.write', entity: { type: 'animal', id } });
+      return {};
+    },
+  });
+  const app = defineApp({ ...declared, operations: { ...declared.operations, 'animal/lend': lend } });
+  await using instance = await testApp(app);
+  const ada = instance.as('ada', { role: 'owner' });
+  const [lent, other] = [
+    await ada.call('animal/create', { name: 'Tom', fee: 0 }),
+    await ada.call('animal/create', { name: 'Tim', fee: 0 }),
+  ];
+  const reader = instance.as('eve', { permissions: ['clinic.open', 'animal.read'] });
+  await ada.call('animal/lend', { id: lent.id, to: await reader.principal() });
+  const person = reader as never as Person;
+  expect(await offered(person, `/api/animals/${lent.id}`)).toContain('animal/update');
+  expect(await offered(person, `/api/animals/${other.id}`)).toEqual(['animal/get']);
 });
 
 test('for one record there are the operations that may be performed on it now, by grants for it, too', async () => {
