@@ -667,6 +667,15 @@ export const AUTH: readonly Mutant[] = [
     killer: inNode(`${src}/oauth/lib/client-assertion.test.ts`, 'also by another process'),
   },
   {
+    id: 'auth-program-needs-room-to-read',
+    requirement: null,
+    claim: 'On a full disk a program cannot read, because its use cannot be noted.',
+    file: `${src}/recognise-caller.ts`,
+    find: 'await noteUse(options, program).catch(options.onIncident);',
+    replace: 'await noteUse(options, program);',
+    killer: inNode(`${src}/recognise-caller.test.ts`, 'as on a full disk'),
+  },
+  {
     id: 'auth-assertion-for-another-server',
     requirement: null,
     claim: 'An assertion that was made for another server proves a client here.',

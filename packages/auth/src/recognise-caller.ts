@@ -27,6 +27,8 @@ export interface RecognitionOptions<S> {
   readonly now: () => number;
   /** Counts the calls of programs, by grant. */
   readonly limiter: RateLimiter;
+  /** Gets the failure to note the use of a program. */
+  readonly onIncident: (error: unknown) => void;
 }
 
 export interface RecognisedCaller<S> {
@@ -73,7 +75,8 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
     if (!subject || !found) return { signIn, version, subject: null, principal: null, grant: null };
     if (program) {
       countCall(options, program);
-      await noteUse(options, program);
+      // On a full disk a program still reads.
+      await noteUse(options, program).catch(options.onIncident);
     }
     const grant = program?.grant ?? null;
     if (!found.mustWrite) return { signIn, version, subject, principal: found.principal, grant };

@@ -175,6 +175,7 @@ export function makeInstanceSignIns(parts: SignInParts): InstanceSignIns {
         clientAddress,
         now,
         limiter,
+        onIncident: (error) => onIncident(error, { kind: slug, key: place.node.scope, method: 'programs' }),
         signInOf: (auth) => signInOf(place.node, auth),
       }),
     // Forgets the cached sign-in together with its configuration.
