@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { animal, keeper } from '../../test/clinic.ts';
 import { HITS_MAX, listRows, listStatement } from './list.ts';
 import type { AnyRecords } from './records.ts';
-import { statementsOf } from './tables.ts';
+import { statementsOf, uniqueCondition } from './tables.ts';
 import { endOfPrefix, searchedWords, wordsOf } from './words.ts';
 
 function openTables(): DatabaseSync {
@@ -80,6 +80,38 @@ test('of some ids, the ids lead to the records', () => {
   const plan = plansOf(db, text, params);
   expect(plan[0]).toMatch(/^SCAN h VIRTUAL TABLE/);
   expect(plan[1]).toMatch(/^SEARCH t USING PRIMARY KEY \(id=\?\)/);
+  db.close();
+});
+
+test('a list of shown imports reads both parts from the index, and only the first of each are sorted', () => {
+  const db = openTables();
+  const query = {
+    archived: false,
+    isImportShown: true,
+    filters: new Map([[fieldOf(animal, 'kind'), 'cat']]),
+    reach: 'all' as const,
+    q: undefined,
+    sort: { field: fieldOf(animal, 'name'), isDescending: false, name: 'name' },
+    limit: 20,
+    cursor: undefined,
+  };
+  const { text, params } = listStatement(animal.table, query, null);
+  const plan = plansOf(db, text, params);
+  const index = 'SEARCH t USING INDEX animals_by_archived_kind_name (archived=? AND kind=?)';
+  expect(plan.filter((step) => step === index)).toHaveLength(2);
+  expect(plan.filter((step) => /^SCAN (?!t$|\(subquery)/.test(step))).toEqual([]);
+  db.close();
+});
+
+test('a value that must differ, and the hidden records of an import, are found by an index', () => {
+  const db = openTables();
+  const unique = uniqueCondition(animal.table);
+  const values = [
+    `SELECT 1 FROM animals WHERE ${unique} AND name = ? AND keeper = ? AND id <> ?`,
+    `SELECT id FROM animals WHERE archived = 2 LIMIT 200`,
+  ].map((sql) => plansOf(db, sql, sql.includes('?') ? ['x', 'x', 'x'] : []).join());
+  expect(values[0]).toMatch(/^SEARCH animals USING INDEX animals_one_name_keeper \(name=\? AND keeper=\?/);
+  expect(values[1]).toMatch(/^SEARCH animals USING COVERING INDEX animals_by_archived_/);
   db.close();
 });
 
