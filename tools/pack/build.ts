@@ -16,7 +16,8 @@ const PROJECTS = ['tools/pack/tsconfig.workerd.json', 'tools/pack/tsconfig.json'
 export async function buildPackages(scratch: string): Promise<readonly string[]> {
   const compiled = join(scratch, 'compiled');
   for (const project of PROJECTS) {
-    const command = ['tsc', '--checkers', '1', '-p', project, '--outDir', compiled] as const;
+    // `npm run check` checks the types: without that, the same files are written in half of the time.
+    const command = ['tsc', '--checkers', '1', '--noCheck', '-p', project, '--outDir', compiled] as const;
     if (!(await runStep({ name: `compile ${project}`, command })))
       throw new Error(`${project} does not compile.`);
   }

@@ -118,7 +118,7 @@ async function* textOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
       bytes += chunk.length;
       if (bytes > FILE_BYTES_MAX)
         throw new PlatformError('payload_too_large', `A file has at most ${FILE_BYTES_MAX} bytes.`);
-      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true, ignoreBOM: false });
       yield decoder.decode(chunk, { stream: true });
     }
     yield decoder?.decode() ?? '';
