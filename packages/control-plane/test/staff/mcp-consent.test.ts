@@ -115,6 +115,26 @@ describe('a client that can ask', () => {
     await client.close();
   });
 
+  test('asks before long work too, and reads what stays beside what goes', async () => {
+    const { fixture, suspend } = await open();
+    await setStatus(await connect(fixture, { answer: null }), { ...suspend, status: 'deleting' });
+    const asked: string[] = [];
+    const client = await connect(fixture, {
+      answer: (message) => {
+        asked.push(message);
+        return accept;
+      },
+    });
+    const { tenant } = suspend;
+    const begun = await client.callTool({ name: 'tenants_reap', arguments: { tenant, backup: false } });
+    expect(begun.structuredContent).toMatchObject({
+      id: expect.stringMatching(/^opn_/),
+      name: 'tenants.reap',
+    });
+    expect(asked).toEqual([expect.stringMatching(/\nbackup: no\n[\s\S]*\nslug: acme\n/)]);
+    await client.close();
+  });
+
   test('asks nothing for a plan that is asked for, and nothing before what destroys nothing', async () => {
     const { fixture, suspend, rows } = await open();
     const client = await connect(fixture, { answer: () => Promise.reject(new Error('it was asked')) });
