@@ -16,7 +16,10 @@ import { type PackageJson, readPackageJson, readWorkspaces } from '../../tools/p
 export const root = join(import.meta.dirname, '../..');
 export const workspaces = readWorkspaces(root);
 
-/** The entries of all packages, as they are imported. What runs in workerd needs modules that only workerd has. */
+/** Entries that no program of Node imports: what runs in workerd needs modules that only workerd has, and one has types alone. */
+const NOT_IMPORTED = ['@freehold/app/worker', '@freehold/app/worker/hosted', '@freehold/app/pages'];
+
+/** The other entries of all packages, as they are imported. */
 export const ENTRIES = workspaces
   .filter(({ packageJson }) => packageJson.name !== '@freehold/engine-workerd')
   .flatMap(({ packageJson: { name, exports = {} } }) =>
@@ -24,7 +27,7 @@ export const ENTRIES = workspaces
       .filter(([, source]) => source.endsWith('.ts'))
       .map(([key]) => name + key.slice(1)),
   )
-  .filter((entry) => !['@freehold/app/worker', '@freehold/app/worker/hosted'].includes(entry));
+  .filter((entry) => !NOT_IMPORTED.includes(entry));
 
 /** Returns the folder of the tarballs: the one that this run of `npm test` made, or one that is made below `home`. */
 export function packagesFolder(home: string): string {
