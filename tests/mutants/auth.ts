@@ -667,6 +667,15 @@ export const AUTH: readonly Mutant[] = [
     killer: inNode(`${src}/oauth/lib/client-assertion.test.ts`, 'also by another process'),
   },
   {
+    id: 'auth-program-of-a-former-issuer',
+    requirement: null,
+    claim: 'After a change of the issuer, the programs of its former people go on.',
+    file: `${src}/recognise-caller.ts`,
+    find: 'if (!subject || !found || isFormer)',
+    replace: 'if (!subject || !found)',
+    killer: inNode(`${src}/recognise-caller.test.ts`, 'of a person of a former issuer'),
+  },
+  {
     id: 'auth-program-needs-room-to-read',
     requirement: null,
     claim: 'On a full disk a program cannot read, because its use cannot be noted.',

@@ -72,7 +72,10 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
       continue;
     }
     const { subject, found, program } = answer;
-    if (!subject || !found) return { signIn, version, subject: null, principal: null, grant: null };
+    // A person of a former issuer can sign in no more, and their programs go no further.
+    const isFormer = program !== undefined && subject?.issuer !== signIn.provider.issuer;
+    if (!subject || !found || isFormer)
+      return { signIn, version, subject: null, principal: null, grant: null };
     if (program) {
       countCall(options, program);
       // On a full disk a program still reads.

@@ -60,6 +60,7 @@ export function doAuthProvider(options: DoAuthProviderOptions): DirectoryAuthPro
   const context = makeContext(options);
   const { directory, issuer } = context;
   return {
+    issuer,
     present: async (headers) =>
       possibleSessions(context.cookies.readAll(headers), context.now()).map(({ user, sid, issuedAtMs }) => ({
         userId: user.id,

@@ -54,6 +54,11 @@ export interface AuthProvider {
 
 /** A provider whose subjects name their issuer and session, as the identity directory takes them. */
 export interface VerifyingAuthProvider extends AuthProvider {
+  /**
+   * The issuer of its subjects: a program of a person of another one is not recognised, and without it no program is. Absent
+   * where the platform recognises callers.
+   */
+  readonly issuer?: string;
   resolve(headers: Headers): Promise<VerifiedSubject | null>;
   /**
    * Returns the proofs of a request; the directory judges them in `recogniseCaller`. Absent for a provider whose

@@ -31,6 +31,7 @@ export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAut
   requireIssuerUrl(options.issuer, runtime);
   const issuer = issuerAt(options.issuer, runtime);
   return {
+    issuer: options.issuer,
     authorizationServers: [options.issuer],
     resolve: async (headers) => {
       const token = readBearer(headers);

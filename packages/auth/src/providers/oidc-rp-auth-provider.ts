@@ -109,6 +109,7 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
   };
 
   return {
+    issuer: options.issuer,
     present: async (headers) =>
       possibleSessions(cookies.readAll(headers), runtime.now()).map((session) => ({
         subject: toSubject(session),
