@@ -40,7 +40,7 @@ export async function benchTransfer(directory: string): Promise<Row[]> {
     atMostMs({
       name: `an imported line of ${many}`,
       ms: used.importMs / LINES,
-      limitMs: 2,
+      limitMs: 3,
       against: 'sent, judged, made unseen, moved with its event; each step is durable',
     }),
     atMostMs({

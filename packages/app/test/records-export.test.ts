@@ -1,5 +1,6 @@
 /** Records exported as CSV, and imported again: nothing is lost, run, or told that is hidden. */
 import fc from 'fast-check';
+import { strToU8, zipSync } from 'fflate';
 import { expect, test } from 'vitest';
 import { csvLine, guarded, readCsv, unguarded } from '../src/records/csv.ts';
 import { testApp } from '../src/testing/index.ts';
@@ -192,6 +193,15 @@ test('what is exported and imported elsewhere is the same, and imported again by
   );
 });
 
+function animalsWorkbook(): Uint8Array {
+  const text = (words: string) => `<c t="inlineStr"><is><t>${words}</t></is></c>`;
+  const rows = `<row>${text('Name')}${text('Fee')}${text('Born')}</row><row>${text('Tom')}<c><v>2.5</v></c><c/></row>`;
+  return zipSync({
+    'xl/workbook.xml': strToU8('<workbook/>'),
+    'xl/worksheets/sheet1.xml': strToU8(`<worksheet><sheetData>${rows}</sheetData></worksheet>`),
+  });
+}
+
 test('a file is sent and downloaded over its routes, in parts, and in the encodings of spreadsheets', async () => {
   await using instance = await testApp(clinic);
   const ada = instance.as('ada', { role: 'owner' });
@@ -220,6 +230,11 @@ test('a file is sent and downloaded over its routes, in parts, and in the encodi
   const download = await ada.http('GET', '/api/animal-exports/file?q=zoe&archived=false');
   expect((await download.text()).split('\r\n')[1]).toMatch(/^anm_\w+,Zoë,cat,,,2.50,false,,,/);
   expect((await ada.http('GET', '/api/animal-exports/file?insured=true')).status).toBe(400);
+  const workbook = await ada.http('POST', '/api/animal-imports/file', animalsWorkbook());
+  expect(await workbook.json()).toMatchObject({
+    lines: 1,
+    columns: [{ field: 'name' }, { field: 'fee' }, { field: 'born' }],
+  });
   const latin1 = new Uint8Array([...Buffer.from('name,fee\r\nZo'), 0xeb, ...Buffer.from(',1')]);
   const refused = await ada.http('POST', '/api/animal-imports/file', latin1);
   expect([refused.status, await refused.json()]).toMatchObject([400, { reason: 'csv_malformed' }]);

@@ -220,6 +220,23 @@ test('a scope has twenty of them at a time', async () => {
   await expect(packed.start(1)).rejects.toMatchObject({ code: 'conflict', reason: 'works_full' });
 });
 
+test('where data of persons is sealed, it waits for keys of the pool, and goes on', async () => {
+  hooks.step = () => undefined;
+  const sealing = { ...vertical, onShred: () => undefined };
+  await using opened = await openWorking(sealing, { sealKeys: ['a sealing key that is for tests only'] });
+  const scope = opened.host.scope(scopeId);
+  const { output: id } = await scope.invoke({
+    principal: owner,
+    operation: 'box/pack-many',
+    input: { total: 3 },
+  });
+  await opened.settled();
+  expect(await scope.longWork({ principal: owner, id: id as string })).toMatchObject({
+    state: 'done',
+    step: 3,
+  });
+});
+
 test('where an alarm wakes the scope, fifty rounds are done at a time', async () => {
   hooks.step = () => undefined;
   await using opened = await openShop({ vertical });

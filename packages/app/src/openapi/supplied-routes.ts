@@ -360,10 +360,14 @@ function fileRoutes({ type, imports, exports }: Transfers, operations: App['oper
             name: `${type}-import/send`,
             method: 'POST' as const,
             path: `/api/${type}-imports/file`,
-            summary: `Import a CSV file of records of the type ${type}`,
-            description: 'The body is the file, in UTF-8 or UTF-16, of at most 50 MiB.',
+            summary: `Import a file of records of the type ${type}`,
+            description:
+              'The body is the file: CSV in UTF-8 or UTF-16, of at most 50 MiB, or a workbook (XLSX) of at most 20 MiB, of which the first sheet is read.',
             query: z.strictObject({ filename: z.string().max(255).optional() }),
-            body: { 'text/csv': null },
+            body: {
+              'text/csv': null,
+              'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': null,
+            },
             answer: importSchema,
             status: 201 as const,
           },

@@ -11,6 +11,7 @@ import { type Transfers, transfersOf } from '../records/records.ts';
 import { actingCaller, scopeOf } from '../request/caller.ts';
 import { invokeAsCaller } from '../request/records.ts';
 import { mountRoutes, type Route } from '../request/routes.ts';
+import { csvOfWorkbook, isWorkbook, WORKBOOK_BYTES_MAX } from './xlsx.ts';
 
 /** The greatest size of a file that is sent: 50 MiB. */
 const FILE_BYTES_MAX = 50 * 1_024 * 1_024;
@@ -107,20 +108,28 @@ async function receiveFile(services: Services, c: AppContext, type: string): Pro
 }
 
 /**
- * Yields the text of a file: UTF-8, or UTF-16 by its mark.
- * @throws PlatformError `validation_failed`, reason `csv_malformed`; `payload_too_large`.
+ * Yields the text of a file: of CSV in UTF-8, or in UTF-16 by its mark, and of a workbook its first sheet.
+ * @throws PlatformError `validation_failed`, reason `csv_malformed` or `xlsx_malformed`; `payload_too_large`.
  */
 async function* textOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
   let decoder: TextDecoder | null = null;
+  let workbook: Uint8Array[] | null = null;
   let bytes = 0;
   try {
     for await (const chunk of body ?? new Blob().stream()) {
+      if (bytes === 0 && isWorkbook(chunk)) workbook = [];
       bytes += chunk.length;
-      if (bytes > FILE_BYTES_MAX)
-        throw new PlatformError('payload_too_large', `A file has at most ${FILE_BYTES_MAX} bytes.`);
+      const bytesMax = workbook === null ? FILE_BYTES_MAX : WORKBOOK_BYTES_MAX;
+      if (bytes > bytesMax)
+        throw new PlatformError('payload_too_large', `This file may have ${bytesMax} bytes.`);
+      if (workbook !== null) {
+        workbook.push(chunk);
+        continue;
+      }
       decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true, ignoreBOM: false });
       yield decoder.decode(chunk, { stream: true });
     }
+    if (workbook !== null) yield* csvOfWorkbook(concatenated(workbook, bytes));
     yield decoder?.decode() ?? '';
   } catch (error) {
     if (!(error instanceof TypeError) || error instanceof PlatformError) throw error;
@@ -129,6 +138,16 @@ async function* textOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
       cause: error,
     });
   }
+}
+
+function concatenated(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
 }
 
 function encodingOf([first, second]: Uint8Array): string {

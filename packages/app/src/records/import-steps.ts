@@ -16,7 +16,7 @@ import { wordTable } from './tables.ts';
 import { change, insertRecord, move, setArchived } from './writes.ts';
 
 /** Lines of one step: some ten milliseconds of work. */
-const LINES_PER_STEP = 100;
+const LINES_PER_STEP = 50;
 
 export interface ImportParts extends JudgeParts {
   /** The permissions to import, and to make and change single records. */
