@@ -230,6 +230,18 @@ test('a file is sent and downloaded over its routes, in parts, and in the encodi
   const download = await ada.http('GET', '/api/animal-exports/file?q=zoe&archived=false');
   expect((await download.text()).split('\r\n')[1]).toMatch(/^anm_\w+,Zoë,cat,,,2.50,false,,,/);
   expect((await ada.http('GET', '/api/animal-exports/file?insured=true')).status).toBe(400);
+  const bad = ['name,fee', ...Array.from({ length: 1_001 }, (_, n) => `x${n},many`)].join('\n');
+  const wrong = (await (await ada.http('POST', '/api/animal-imports/file', bad)).json()) as {
+    readonly id: string;
+  };
+  await instance.deliver();
+  const all = await (await ada.http('GET', `/api/animal-imports/${wrong.id}/errors.csv`)).text();
+  expect(
+    all
+      .trim()
+      .split('\r\n')
+      .map((line) => line.split(',', 1)[0]),
+  ).toEqual(['name', ...Array.from({ length: 1_001 }, (_, n) => `x${n}`)]);
   const workbook = await ada.http('POST', '/api/animal-imports/file', animalsWorkbook());
   expect(await workbook.json()).toMatchObject({
     lines: 1,
