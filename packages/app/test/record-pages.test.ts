@@ -1,7 +1,7 @@
 /** The sources of the pages of records: the declaration for a caller, the operations for a record, and the page itself. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineApp, operation, type WebFiles } from '../src/index.ts';
+import { defineApp, operation, records, statementsOf, type WebFiles } from '../src/index.ts';
 import { webFilesOf } from '../src/node.ts';
 import { type Person, testApp } from '../src/testing/index.ts';
 import type { Declaration } from '../src/wire/declared.ts';
@@ -51,6 +51,39 @@ test('the declaration names the fields, what lists take, and the forms of the op
   expect(update).toMatchObject({ about: { type: 'animal', parameter: 'animal' }, method: 'PATCH' });
   expect(update?.fields.map(({ name }) => name)).not.toContain('animal');
   expect(operations.find(({ name }) => name === 'animal/share')?.about).toBeNull();
+});
+
+test('people read the names that are declared for them', async () => {
+  const { vertical: _vertical, records: _records, ...declared } = clinic;
+  const key = records('key', {
+    names: { one: 'Schlüssel', several: 'Schlüsselbund' },
+    fields: z.object({
+      no: z.int().meta({ title: 'Nummer' }),
+      state: z
+        .enum(['lent'])
+        .default('lent')
+        .meta({ title: 'Stand', labels: { lent: 'Verliehen' } }),
+    }),
+    permissions: { read: 'animal.read', write: 'animal.write' },
+  });
+  const entities = { ...declared.manifest.entities, key: { read: 'animal.read' } };
+  const app = defineApp({
+    ...declared,
+    manifest: { ...declared.manifest, entities },
+    migrations: [
+      ...declared.migrations,
+      { version: 9, name: 'keys', sql: statementsOf(key.table).join(';') },
+    ],
+    operations: { ...declared.operations, ...key.operations },
+  });
+  await using instance = await testApp(app);
+  const { kinds, operations } = await describe(instance.as('ada', { role: 'owner' }) as never);
+  for (const name of ['key/create', 'key/update'])
+    expect(operations.find((each) => each.name === name)?.fields).toMatchObject([
+      { label: 'Nummer' },
+      { label: 'Stand', options: [{ value: 'lent', label: 'Verliehen' }] },
+    ]);
+  expect(kinds.at(-1)).toMatchObject({ singular: 'Schlüssel', several: 'Schlüsselbund', page: '/keys' });
 });
 
 test('a caller is told of no operation that they may not perform', async () => {

@@ -4,7 +4,7 @@ import { httpBinding, isReadOnly, type OperationDeclaration, pathParams } from '
 import { z } from 'zod';
 import type { App } from '../declaration/app.ts';
 import { type AnyRecords, recordTypesOf } from '../records/records.ts';
-import type { DeclaredKind, DeclaredOperation } from '../wire/declared.ts';
+import type { DeclaredField, DeclaredKind, DeclaredOperation } from '../wire/declared.ts';
 import { fieldModels, inWords, type TargetsByPattern } from './field-models.ts';
 
 /** An operation with what it takes to judge whether a caller may perform it. */
@@ -28,27 +28,44 @@ export function declaredApp({ operations }: Pick<App, 'operations'>): DeclaredAp
   if (found) return found;
   const types = recordTypesOf(operations);
   const targets = new Map(types.map(({ id, type }) => [String(jsonSchema(id).pattern), type]));
+  const kinds = types.map((each) => kindOf(each, targets));
   const declared: DeclaredApp = {
-    kinds: types.map((each) => kindOf(each, targets)),
-    operations: Object.entries(operations).flatMap(([name, declaration]) =>
+    kinds,
+    operations: Object.entries(operations).map(([name, declaration]) => {
+      const model = operationModel(name, declaration, targets);
+      const kind = kinds.find(({ type }) => name.startsWith(`${type}/`));
+      const verb = kind && name.slice(kind.type.length + 1);
       // Lists, and reading one record, are what the pages are made of, and no buttons on them.
-      types.some(({ type }) => name === `${type}/list` || name === `${type}/get`) && isReadOnly(declaration)
-        ? [{ declaration, model: { ...operationModel(name, declaration, targets), fields: [] } }]
-        : [{ declaration, model: operationModel(name, declaration, targets) }],
-    ),
+      if (verb === 'list' || verb === 'get') return { declaration, model: { ...model, fields: [] } };
+      const fields = verb === 'update' ? namedAlike(model.fields, kind?.fields ?? []) : model.fields;
+      return { declaration, model: { ...model, fields } };
+    }),
   };
   known.set(operations, declared);
   return declared;
 }
 
+/** A change takes other values than a new record, under the same names for people. */
+function namedAlike(fields: readonly DeclaredField[], named: readonly DeclaredField[]): DeclaredField[] {
+  return fields.map((field) => {
+    const { label, hint, options } = named.find(({ name }) => name === field.name) ?? field;
+    return {
+      ...field,
+      label,
+      ...(hint !== undefined && { hint }),
+      ...(options !== undefined && { options }),
+    };
+  });
+}
+
 function kindOf({ type, shape }: AnyRecords, targets: TargetsByPattern): DeclaredApp['kinds'][number] {
-  const { parameter, plural, table, title, filters, sorts } = shape;
+  const { parameter, plural, names, table, title, filters, sorts } = shape;
   const fields = z.object(Object.fromEntries(table.fields.map(({ name, schema }) => [name, schema])));
   return {
     type,
     parameter,
-    singular: inWords(type),
-    several: inWords(plural),
+    singular: names?.one ?? inWords(type),
+    several: names?.several ?? inWords(plural),
     page: pageOf(plural),
     path: `/api/${plural}`,
     title,

@@ -128,8 +128,13 @@ function detailsOf(
   }
 }
 
-function optionsOf({ enum: values }: JsonSchema): NonNullable<DeclaredField['options']> {
-  return (values as unknown[]).map((value) => ({ value: String(value), label: inWords(String(value)) }));
+/** The values of a list, by the `labels` of its schema, or in words. */
+function optionsOf({ enum: values, labels = {} }: JsonSchema): NonNullable<DeclaredField['options']> {
+  const named = labels as Readonly<Record<string, string>>;
+  return (values as unknown[]).map(String).map((value) => ({
+    value,
+    label: Object.hasOwn(named, value) ? (named[value] as string) : inWords(value),
+  }));
 }
 
 /** A bound that every safe integer meets says nothing. */

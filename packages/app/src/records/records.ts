@@ -37,6 +37,8 @@ export interface RecordsOptions<F extends z.ZodRawShape> {
   readonly title?: keyof F & string;
   /** Several of them: the name of the table and the address. Default: the type with an s. */
   readonly plural?: string;
+  /** The names of one and of several for people, such as `{ one: 'Schlüssel', several: 'Schlüssel' }`. Default: in words. */
+  readonly names?: { readonly one: string; readonly several: string };
   /** The prefix of ids, 2 to 16 lower-case letters and digits. Default: the first three letters of the type. */
   readonly prefix?: string;
   /** The text fields whose words are searched. Default: none, and the list takes no `q`. */

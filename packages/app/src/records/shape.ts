@@ -15,6 +15,8 @@ const BY_CREATION = 'createdAt';
 export interface RecordShape {
   readonly type: string;
   readonly plural: string;
+  /** The declared names for people. */
+  readonly names: RecordsOptions<z.ZodRawShape>['names'];
   /** The name of an id in addresses and inputs: `workOrder` for the type `work-order`. */
   readonly parameter: string;
   readonly prefix: string;
@@ -86,6 +88,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
   return {
     type,
     plural,
+    names: options.names,
     parameter: camelCase(type),
     prefix,
     id: idSchema(prefix) as unknown as z.ZodString,

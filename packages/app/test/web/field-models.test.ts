@@ -44,6 +44,16 @@ test.each([
       ],
     },
   ],
+  [
+    'one of a list with names',
+    z.enum(['in_work', 'done']).meta({ labels: { in_work: 'In Arbeit' } }),
+    {
+      options: [
+        { value: 'in_work', label: 'In Arbeit' },
+        { value: 'done', label: 'Done' },
+      ],
+    },
+  ],
   ['a record', keeperId, { kind: 'relation', target: 'keeper' }],
   ['the id of no known type', idSchema('xyz'), { kind: 'line' }],
   ['an object', z.object({ a: z.string() }), { kind: 'json' }],
