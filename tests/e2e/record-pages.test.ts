@@ -293,7 +293,9 @@ test('columns are chosen, and several rows are archived at once and taken back',
   await page.keyboard.press('j');
   await page.keyboard.press('x');
   await see(page, '2 selected');
+  await page.emulateMedia({ colorScheme: 'dark' });
   await expectOpenToAll(ada);
+  await page.emulateMedia({ colorScheme: 'light' });
   const before = await rows(page);
   await page.locator('.bulk').getByRole('button', { name: 'Archive' }).click();
   await see(page, '2 records are archived.');

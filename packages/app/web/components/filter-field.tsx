@@ -26,6 +26,7 @@ export function FilterField({
           label={field.label}
           value={value === '' ? null : { id: value, name: null }}
           wiring={{ id, required: false, 'aria-describedby': undefined, 'aria-invalid': undefined }}
+          placeholder={t.any}
           onChange={(chosen) => onChange(chosen?.id ?? '')}
         />
       </div>

@@ -20,9 +20,12 @@ interface PickerProps {
   readonly value: Related | null;
   readonly wiring: Wiring;
   readonly onChange: (value: Related | null) => void;
+  /** Default: a call to choose. */
+  readonly placeholder?: string;
 }
 
-export function RelationPicker({ target, label, value, wiring, onChange }: PickerProps) {
+export function RelationPicker(props: PickerProps) {
+  const { target, label, value, wiring, onChange, placeholder = t.choose } = props;
   const { declaration } = useApp();
   const kind = kindOf(declaration, target);
   const mayList = kind !== undefined && operationOf(declaration, `${target}/list`) !== undefined;
@@ -89,7 +92,7 @@ export function RelationPicker({ target, label, value, wiring, onChange }: Picke
         aria-activedescendant={at >= 0 ? `${list}-${at}` : undefined}
         autoComplete="off"
         value={text ?? name}
-        placeholder={t.choose}
+        placeholder={placeholder}
         onFocus={(event) => event.target.select()}
         onClick={() => text === null && setText('')}
         onChange={(event) => setText(event.target.value)}
