@@ -66,7 +66,7 @@ export function workerdEngine({
         // An object that was told to end gives no answer.
         (tool, input) =>
           move(tool, (stub) => stub.tool(tool, input), tool === 'leave' || tool === 'undoRewind'),
-        () => crypto.randomUUID(),
+        { newId: () => crypto.randomUUID() },
       );
     },
     close: async () => {

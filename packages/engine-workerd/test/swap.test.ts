@@ -32,7 +32,7 @@ async function openWorld() {
             await before.run(tool);
             return (await env.HISTORIC.getByName(key).tool(tool, input)) as ToolOutcome;
           },
-          () => crypto.randomUUID(),
+          { newId: () => crypto.randomUUID() },
         );
       },
     },

@@ -5,8 +5,10 @@ import { env } from 'cloudflare:workers';
 import { createHash } from 'node:crypto';
 import { type Admit, migrate, type SqlDatabase, type UnitTools } from '@freehold/store';
 import { notesUnit, observed, toolsUnits } from '@freehold/testkit/unit-contract';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { durableDatabase } from '../src/lib/durable-database.ts';
+import { PARTS_TABLE } from '../src/tools/tables.ts';
+import { makeUnitTools } from '../src/tools/unit-tools.ts';
 import { ahead, NOTES_COPY_BYTES_MAX, openEngine } from './worker.ts';
 
 const HOUR_MS = 3_600_000;
@@ -40,7 +42,10 @@ const bodyOf = (bytes: Uint8Array) => new Blob([bytes]).stream() as ReadableStre
 
 /** Returns the number of copies and parts of copies that an object stores. */
 const storedCounts = (key: string) =>
-  runInDurableObject(env.NOTES.getByName(key), (_, { storage }) => [...storage.kv.list()].length - 1);
+  runInDurableObject(env.NOTES.getByName(key), (_, { storage: { kv, sql } }) => {
+    const { n } = sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${PARTS_TABLE}`).one();
+    return n + [...kv.list()].length - 1;
+  });
 
 describe('a copy', () => {
   test('of many parts comes out whole and goes in again, and none of it stays behind', async () => {
@@ -52,6 +57,21 @@ describe('a copy', () => {
     await opened.notes.add({ text: 'later' });
     await opened.tools.restore('ndjson', bodyOf(bytes));
     expect(await opened.notes.list()).toEqual(before);
+    expect(await storedCounts(opened.key)).toBe(0);
+  });
+
+  test('from before parts had a table of their own is opened, and removed', async () => {
+    const opened = await openNotes();
+    const bytes = await bytesOf(opened.tools);
+    const snapshot = await opened.tools.snapshot({ id: 'snp_1' });
+    await runInDurableObject(env.NOTES.getByName(opened.key), (_, { storage: { kv, sql } }) => {
+      for (const { part, text } of sql.exec<{ part: number; text: string }>(`SELECT * FROM ${PARTS_TABLE}`))
+        kv.put(`freehold/copy/${snapshot.id}/${part}`, new TextEncoder().encode(text));
+      sql.exec(`DELETE FROM ${PARTS_TABLE}`);
+    });
+    const { body } = await opened.tools.openSnapshot(snapshot.id);
+    expect(new Uint8Array(await new Response(body).arrayBuffer())).toEqual(bytes);
+    await opened.tools.removeSnapshot(snapshot.id);
     expect(await storedCounts(opened.key)).toBe(0);
   });
 
@@ -89,13 +109,34 @@ describe('a copy', () => {
           part,
           bytes: bytes.slice(part * MEBIBYTE, (part + 1) * MEBIBYTE),
         });
-      const restored = instance.tool('restore', { id: 'one', steps: [] });
+      await instance.tool('takeIn', { id: 'one' });
+      const restored = instance.tool('restore', { id: 'one', judge: [] });
       await new Promise((resolve) => setTimeout(resolve, 0));
       const added = instance.call('add', { text: 'meanwhile' }, {});
       expect(await Promise.all([restored, added])).toMatchObject([{ ok: true }, { ok: true }]);
     });
     const notes = await opened.notes.list();
     expect([notes.length, JSON.stringify(notes).includes('meanwhile')]).toEqual([14, true]);
+  });
+
+  test('that is not loaded in the time that the runtime gives is refused, and changes nothing', async () => {
+    const opened = await openNotes();
+    const bytes = await bytesOf(opened.tools);
+    await opened.notes.add({ text: 'later' });
+    await runInDurableObject(env.NOTES.getByName(opened.key), async (instance) => {
+      await instance.tool('stage', { id: 'one', part: 0, bytes });
+      await instance.tool('takeIn', { id: 'one' });
+      let nowMs = Date.now();
+      const clock = vi.spyOn(Date, 'now').mockImplementation(() => (nowMs += 30_000));
+      const restored = await instance.tool('restore', { id: 'one', judge: [] });
+      clock.mockRestore();
+      expect(restored).toMatchObject({
+        ok: false,
+        failure: { code: 'unavailable', reason: 'copy_too_slow' },
+      });
+      await instance.tool('drop', { id: 'one' });
+    });
+    expect([await opened.notes.list(), await storedCounts(opened.key)]).toEqual([['first', 'later'], 0]);
   });
 
   test('that is being sent is read to its end, whatever happens to the object', async () => {
@@ -229,6 +270,31 @@ describe('a judge from afar', () => {
     expect(await afar.notes.list()).toEqual(await there.notes.list());
     expect(await afar.notes.list()).toContain('seen kept');
     expect(await afar.notes.list()).not.toContain('seen undone');
+  });
+
+  test('comes to the same as one at hand, whose readings and checks load the copy twice', async () => {
+    const [there, afar] = [await openNotes(), await openNotes()];
+    const seen: unknown[] = [];
+    const admission = {
+      look: (staged: SqlDatabase) => [1, 2, 3].map((n) => staged.get('SELECT text, ? AS n FROM note', n)),
+      prepare: async (found: unknown) => void seen.push(found),
+      admit: judge,
+    };
+    const bytes = await bytesOf(there.tools);
+    const asked: string[] = [];
+    await runInDurableObject(env.NOTES.getByName(there.key), async (instance) => {
+      const send = (tool: string, input: unknown) => {
+        asked.push(tool);
+        return instance.tool(tool, input);
+      };
+      const tools = makeUnitTools(send, { newId: () => 'one', isAtHand: true });
+      await tools.restore('ndjson', bodyOf(bytes), admission);
+    });
+    expect(asked).toEqual(['requireCopies', 'stage', 'takeIn', 'judge', 'restore', 'drop']);
+    await afar.tools.restore('ndjson', bodyOf(bytes), admission);
+    expect(seen[0]).toEqual([1, 2, 3].map((n) => ({ text: 'first', n })));
+    expect(seen[1]).toEqual(seen[0]);
+    expect(await afar.notes.list()).toEqual(await there.notes.list());
   });
 
   test('that refuses by its readings changes nothing, and its message arrives', async () => {

@@ -170,7 +170,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
               definition.kind === kind && key === scope
                 ? this.tool(tool, input)
                 : { ok: false, failure: toFailure(unknownUnit(definition.kind)) },
-            () => crypto.randomUUID(),
+            { newId: () => crypto.randomUUID(), isAtHand: true },
           ),
         close: async () => undefined,
       };

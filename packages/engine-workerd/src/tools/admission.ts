@@ -15,6 +15,9 @@ export type AdmitStep =
   | { readonly do: 'exec'; readonly sql: string }
   | { readonly do: 'savepoint' | 'release' | 'undo' };
 
+/** The judge of a staged database: recorded steps, or in the object's own isolate the function itself. */
+export type Judge = readonly AdmitStep[] | Admit;
+
 /** Each reading loads the copy once more, so a judge reads a few values and not every row. */
 const READS_MAX = 50;
 
@@ -91,6 +94,13 @@ function makeRecording(answers: readonly (readonly SqlRow[])[]): {
 /** Rolls back a savepoint of the judge. */
 class Undone extends Error {
   override readonly name = 'Undone';
+}
+
+/** Lets a judge decide, in the object. Returns the rows of the last recorded reading. */
+export function takeJudge(db: SqlDatabase, judge: Judge): readonly SqlRow[] {
+  if (typeof judge !== 'function') return takeSteps(db, judge);
+  judge(db);
+  return [];
 }
 
 /** Takes the steps, in the object. Returns the rows of the last reading. */

@@ -98,7 +98,6 @@ export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
     ...own,
     inspect: inLine(tools.inspect),
     judge: inLine((input: Parameters<ObjectTools['judge']>[0]) => hold(() => tools.judge(input))),
-    examine: inLine((input: Parameters<ObjectTools['examine']>[0]) => hold(() => tools.examine(input))),
     readPresent: inLine(tools.readPresent),
     copy: async ({ id }) => {
       tools.requireCopies();

@@ -12,12 +12,13 @@ import {
   unknownUnit,
 } from '@freehold/store';
 import { durableDatabase } from '../lib/durable-database.ts';
+import { pause } from '../lib/pauses.ts';
 import { rolledBackLater } from '../lib/rolled-back.ts';
-import { type AdmitStep, takeSteps } from './admission.ts';
+import { type AdmitStep, type Judge, takeJudge } from './admission.ts';
 import { makeCopyStore, PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
 import { dump } from './dump.ts';
 import { inspect } from './inspect.ts';
-import { type Loaded, load } from './load.ts';
+import { type Loaded, load, takeIn } from './load.ts';
 import { type PresentReading, readPresent, requireReadings } from './present.ts';
 import { copyDamaged, copyForeign, unitHasNoCopies } from './refusals.ts';
 import { expectedSchema, migrateAll, requireSchema, takeDown } from './schema.ts';
@@ -40,7 +41,7 @@ export type ObjectTools = ReturnType<typeof makeObjectTools>;
 
 export function makeObjectTools({ storage, definition, key, copyBytesMax, now }: ObjectToolParts) {
   const { kind } = definition;
-  const store = makeCopyStore(storage.kv);
+  const store = makeCopyStore(storage);
 
   /** @throws PlatformError `not_found`, reason `unknown_unit`. */
   const requireUnit = (): void => {
@@ -86,7 +87,10 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
   const stagedParts = function* (id: string): Generator<Uint8Array> {
     const staged = store.find(id);
     if (staged?.use !== 'staged') throw new TypeError('nothing is staged under this id');
-    for (let part = 0; part < staged.parts; part++) yield store.readPart(id, part);
+    for (let part = 0; part < staged.parts; part++) {
+      yield store.readPart(id, part);
+      store.dropPart(id, part);
+    }
   };
 
   /** Writes a copy under an id. */
@@ -102,15 +106,14 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
   };
 
   /** Replaces everything by a staged copy. Call it in a transaction in which no other work of the object writes. */
-  const replace = async (
-    id: string,
-    steps: readonly AdmitStep[],
-  ): Promise<{ loaded: Loaded; rows: readonly SqlRow[] }> => {
+  const replace = async (id: string, judge: Judge): Promise<{ loaded: Loaded; rows: readonly SqlRow[] }> => {
     const { sql } = storage;
+    const taken = store.find(id)?.taken;
+    if (!taken) throw new TypeError('a copy is taken in before it is loaded');
     sql.exec('PRAGMA defer_foreign_keys = on');
     takeDown(sql);
     const expected = expectedSchema(storage, definition, now());
-    const loaded = await load(sql, stagedParts(id), kind);
+    const loaded = await load(sql, id, taken);
     const staged = durableDatabase(storage, null);
     try {
       migrateAll(storage, definition, now());
@@ -120,10 +123,10 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
         : error;
     }
     requireSchema(sql, expected, definition);
-    requireWhole(sql);
+    requireReferences(sql);
     definition.admit?.(staged, key);
-    const rows = takeSteps(staged, steps);
-    requireWhole(sql);
+    const rows = takeJudge(staged, judge);
+    requireReferences(sql);
     sql.exec('PRAGMA defer_foreign_keys = off');
     return { loaded, rows };
   };
@@ -160,9 +163,10 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
 
     readPart: ({ id, part }: { readonly id: string; readonly part: number }): Uint8Array =>
       store.readPart(id, part),
-    /** Drops a copy in transfer. A snapshot is none. */
-    drop: ({ id }: { readonly id: string }): void => {
-      if (store.find(id)?.use !== 'snapshot') storage.transactionSync(() => store.drop(id));
+    /** Drops a copy in transfer, with pauses. A snapshot is none. */
+    drop: async ({ id }: { readonly id: string }): Promise<void> => {
+      if (store.find(id)?.use === 'snapshot') return;
+      while (storage.transactionSync(() => store.dropSome(id))) await pause();
     },
 
     /** Stores the next part of a copy that is to be restored. */
@@ -180,7 +184,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       if (!before) admitUnfinished();
       if (
         part !== (before?.parts ?? 0) ||
-        (before && before.use !== 'staged') ||
+        (before && (before.use !== 'staged' || before.taken)) ||
         bytes.length > PART_BYTES_MAX
       )
         throw new TypeError('the parts of a copy come one after the other');
@@ -200,21 +204,22 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
         });
       });
     },
-    /** Runs the readings of a judge on a staged copy, after its earlier steps. Nothing of it stays. */
+    /** Verifies that a staged copy is whole, and takes its rows in. It is loaded only then. */
+    takeIn: async ({ id }: { readonly id: string }): Promise<void> => {
+      const taken = await takeIn(storage.sql, stagedParts(id), { id, kind });
+      const staged = store.find(id);
+      if (staged) store.save({ ...staged, taken });
+    },
+    /** Lets a judge decide about a staged copy, or read it. Nothing of it stays. */
     judge: async ({
       id,
-      steps,
+      judge,
     }: {
       readonly id: string;
-      readonly steps: readonly AdmitStep[];
-    }): Promise<readonly SqlRow[]> => {
+      readonly judge: Judge;
+    }): Promise<{ readonly loaded: Loaded; readonly rows: readonly SqlRow[] }> => {
       requireCopied();
-      return rolledBackLater(storage, async () => (await replace(id, steps)).rows);
-    },
-    /** Checks a staged copy as a restore does. Nothing of it stays. */
-    examine: async ({ id }: { readonly id: string }): Promise<Loaded> => {
-      requireCopied();
-      return rolledBackLater(storage, async () => (await replace(id, [])).loaded);
+      return rolledBackLater(storage, () => replace(id, judge));
     },
     /** Returns the rows of a reading of the present state. */
     readPresent: ({ step }: { readonly step: AdmitStep }): readonly SqlRow[] => {
@@ -227,19 +232,17 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     /** @param present what the caller's check of the present state read. */
     restore: async ({
       id,
-      steps,
+      judge,
       present = [],
     }: {
       readonly id: string;
-      readonly steps: readonly AdmitStep[];
+      readonly judge: Judge;
       readonly present?: readonly PresentReading[];
     }): Promise<Loaded> => {
       requireCopied();
       return storage.transaction(async () => {
         requireReadings(durableDatabase(storage, null), present);
-        const { loaded } = await replace(id, steps);
-        store.drop(id);
-        return loaded;
+        return (await replace(id, judge)).loaded;
       });
     },
 
@@ -254,9 +257,8 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
   };
 }
 
-function requireWhole(sql: SqlStorage): void {
-  const found = sql.exec<{ quick_check: string }>('PRAGMA quick_check(1)').one();
-  if (found.quick_check !== 'ok') throw copyDamaged('its rows are inconsistent');
+/** Each row was inserted a moment ago, so that only the deferred foreign keys can be wrong. */
+function requireReferences(sql: SqlStorage): void {
   if (sql.exec('PRAGMA foreign_key_check').toArray().length > 0)
     throw copyDamaged('rows of it refer to rows that are missing');
 }

@@ -29,8 +29,19 @@ interface ColumnRow extends Record<string, SqlStorageValue> {
 /** workerd's limit of columns for a result and for a table. */
 const COLUMNS_MAX = 100;
 
+/** Tables of copies in transfer, which no copy contains. */
+const COPY_TABLES = '_spine_copy_';
+/** The parts of copies. */
+export const PARTS_TABLE = `${COPY_TABLES}parts`;
+/** The prefix of the tables with the rows of a copy that comes in. */
+export const rowsTables = (id: string): string => `${COPY_TABLES}rows ${id} `;
+/** The table with the rows of one table of such a copy. */
+export const rowsTable = (id: string, index: number): string => `${rowsTables(id)}${index}`;
+
 /** Excludes SQLite's own tables, the object's key-value store, and remains of a failed probe of either. */
-const OWN = `name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'`;
+const OWN = ['sqlite_', '_cf_', COPY_TABLES]
+  .map((prefix) => `substr(name, 1, ${prefix.length}) <> '${prefix}'`)
+  .join(' AND ');
 
 /** One object of the schema. */
 export interface SchemaRow extends Record<string, SqlStorageValue> {

@@ -9,10 +9,11 @@ import {
   admissionOf,
   type CopyFormat,
   type Replacing,
+  type SqlRow,
   type UnitCopy,
   type UnitTools,
 } from '@freehold/store';
-import { type AdmitStep, admitFromAfar } from './admission.ts';
+import { type AdmitStep, admitFromAfar, type Judge } from './admission.ts';
 import { PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
 import type { ToolMethods } from './object-methods.ts';
 import { checkFromAfar, type PresentReading, type RequirePresent } from './present.ts';
@@ -26,8 +27,17 @@ export type ToolOutcome =
 /** Sends one request to the object. Rejects when no answer came. */
 export type AskTool = (tool: string, input: unknown) => Promise<ToolOutcome>;
 
+export interface UnitToolsOptions {
+  readonly newId: () => string;
+  /**
+   * Whether a request reaches the object as it is, functions included: the object is in this isolate. Its judges then read
+   * one load of a copy, however much they read. Default false.
+   */
+  readonly isAtHand?: boolean;
+}
+
 /** Builds the tools over the way to the object. */
-export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
+export function makeUnitTools(send: AskTool, { newId, isAtHand = false }: UnitToolsOptions): UnitTools {
   const ask = async <K extends keyof ToolMethods>(
     tool: K,
     ...[input]: Parameters<ToolMethods[K]>
@@ -83,6 +93,25 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
       part += 1;
     }
     if (part === 0) throw copyDamaged('it is empty');
+    await ask('takeIn', { id });
+  };
+
+  const readStaged =
+    (id: string) =>
+    async (steps: readonly AdmitStep[]): Promise<readonly SqlRow[]> =>
+      (await ask('judge', { id, judge: steps })).rows;
+
+  /** Lets a judge look at a staged copy, and prepare. Returns what it decides by. */
+  const judged = async (admit: Admit | Admission | undefined, id: string): Promise<Judge> => {
+    if (!isAtHand) return judgedFromAfar(admit, readStaged(id));
+    if (typeof admit !== 'object') return admit ?? [];
+    let seen: unknown;
+    const look: Admit = (staged) => {
+      seen = admit.look(staged);
+    };
+    await ask('judge', { id, judge: look });
+    await admit.prepare(seen);
+    return admit.admit;
   };
 
   /** Replaces the present state only while it is as the caller's check saw it. */
@@ -119,14 +148,13 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
       try {
         await requireText(format, evenIfLost ? 'copy' : 'unit');
         await stage(id, body);
-        const steps = await judged(admit, (before) => ask('judge', { id, steps: before }));
+        const judge = await judged(admit, id);
         return await replacing((require) =>
-          ifPresent(require, (present) => ask('restore', { id, steps, present })),
+          ifPresent(require, (present) => ask('restore', { id, judge, present })),
         );
-      } catch (error) {
+      } finally {
         await body.cancel().catch(() => undefined);
         await ask('drop', { id }).catch(() => undefined);
-        throw error;
       }
     },
 
@@ -135,8 +163,8 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
       try {
         await requireText(format, 'copy');
         await stage(id, body);
-        await admitFromAfar(look, (steps) => ask('judge', { id, steps }));
-        return await ask('examine', { id });
+        const judge = isAtHand ? look : await admitFromAfar(look, readStaged(id));
+        return (await ask('judge', { id, judge })).loaded;
       } finally {
         await body.cancel().catch(() => undefined);
         await ask('drop', { id }).catch(() => undefined);
@@ -160,7 +188,7 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
         return reached;
       });
       try {
-        const steps = await judged(admit, (before) => ask('judgeRewound', { steps: before }));
+        const steps = await judgedFromAfar(admit, (before) => ask('judgeRewound', { steps: before }));
         await ask('admitRewound', { steps });
         return rewound;
       } catch (error) {
@@ -176,7 +204,7 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
 }
 
 /** Runs a judge on a remote staged database and returns its steps. */
-async function judged(
+async function judgedFromAfar(
   judge: Admit | Admission | undefined,
   answer: Parameters<typeof admitFromAfar>[1],
 ): Promise<readonly AdmitStep[]> {

@@ -18,7 +18,7 @@ export interface TableShape {
 }
 
 /** The engines' own tables. */
-const INTERNAL = /^(?:sqlite_|_cf_)/i;
+const INTERNAL = /^(?:sqlite_|_cf_|_spine_copy_)/i;
 const SPINE_PREFIX = '_spine_';
 
 const TABLES = `SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view') ORDER BY name`;

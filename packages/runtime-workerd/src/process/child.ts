@@ -187,11 +187,18 @@ export class HostChild {
     let cpuBeforeMs = this.#cpuMs();
     let beatAtMs = performance.now();
     let isAsking = false;
+    let wasCopying = false;
     const timer = setInterval(() => {
       if (this.isOver) return clearInterval(timer);
       // A platform that was busy itself, or asleep, heard nothing meanwhile: that is no silence of the process.
       silentMs += Math.min(performance.now() - beatAtMs, 2 * heartbeatMs);
       beatAtMs = performance.now();
+      // The answer about a copy came out of the silence, and the next beat did not yet.
+      if (wasCopying && this.copies === 0) {
+        silentMs = 0;
+        cpuBeforeMs = this.#cpuMs();
+      }
+      wasCopying = this.copies > 0;
       // Only one that had the processor hangs. One that did not is given more time, but not for ever.
       const hadProcessor = this.#cpuMs() - cpuBeforeMs > silenceMs / 2;
       const patience = this.copies > 0 ? PATIENCE_WITH_COPIES : hadProcessor ? 1 : PATIENCE;

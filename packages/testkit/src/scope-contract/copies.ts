@@ -125,7 +125,7 @@ function restoreContract(setup: ScopeHostSetup, format: ExportFormat): void {
     const sql = (text: string) => opened.run(librarian, 'test/sql', { sql: text, how: 'run' });
     const schema = () =>
       opened.ask(librarian, 'test/read-sql', {
-        sql: `SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' ORDER BY type, name`,
+        sql: `SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND tbl_name NOT LIKE '_spine_copy_%' ORDER BY type, name`,
       });
     const before = await schema();
     await restore(opened, format, await exported(opened, format));

@@ -139,6 +139,6 @@ function contents(db: UnitContext['db']): string[] {
       lines.push(`${table} ${line}`);
   }
   const schema =
-    "SELECT type || ' ' || name || ' ' || coalesce(sql, '') AS line FROM sqlite_master ORDER BY type, name";
+    "SELECT type || ' ' || name || ' ' || coalesce(sql, '') AS line FROM sqlite_master WHERE tbl_name NOT LIKE '_spine_copy_%' ORDER BY type, name";
   return [...lines, ...db.all<{ line: string }>(schema).map(({ line }) => line)];
 }
