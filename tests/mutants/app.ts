@@ -424,6 +424,15 @@ export const APP: readonly Mutant[] = [
     killer: inNode('packages/app/test/records-export.test.ts', 'every cell comes back from CSV as it was'),
   },
   {
+    id: 'records-workbook-bomb',
+    requirement: null,
+    claim: 'A small workbook that unpacks to more than fits takes all memory.',
+    file: `${src}/record-files/xlsx.ts`,
+    find: 'if (unpacked > UNPACKED_BYTES_MAX) throw tooLarge();',
+    replace: '',
+    killer: inNode(`${src}/record-files/xlsx.test.ts`, 'unpacks to more than fits is refused'),
+  },
+  {
     id: 'records-foreign-cursor',
     requirement: null,
     claim: 'A cursor of another order leads to another place without a word.',

@@ -27,6 +27,7 @@ export async function describeApp({ loaded: { app }, running: { host, manifest }
     subscriptions: Object.keys(app.on ?? {}),
     executors: Object.keys(app.executors ?? {}),
     schedules: Object.keys(app.schedules ?? {}),
+    works: Object.keys(app.vertical.works ?? {}),
     tables: tables.filter(({ kind }) => kind === 'vertical'),
     migrations: await host.appliedMigrationsLocal(INSTANCE),
   };
