@@ -110,7 +110,7 @@ function ChooseFile({ kind }: { readonly kind: DeclaredKind }) {
         <input
           ref={input}
           type="file"
-          accept=".csv,text/csv"
+          accept=".csv,.tsv,.txt,.xlsx,text/csv"
           hidden
           aria-label={t.importChoose}
           onChange={(event) => {

@@ -143,7 +143,8 @@ export const en = {
   export: 'Export',
   import: 'Import',
   importTitle: (several: string) => `Import ${several.toLowerCase()}`,
-  importWhat: 'A CSV file whose first line names its columns. Every line is judged before one counts.',
+  importWhat:
+    'A CSV file, or a workbook of Excel (XLSX), whose first line names its columns. Every line is judged before one counts.',
   importFields: (fields: string) => `Fields that a file can bring: ${fields}.`,
   importChoose: 'Choose a file',
   importDrop: 'or drop it here',
