@@ -148,7 +148,7 @@ export const de: Texts = {
   import: 'Importieren',
   importTitle: (several) => `${several} importieren`,
   importWhat:
-    'Eine CSV-Datei, deren erste Zeile die Spalten benennt. Jede Zeile wird geprüft, bevor eine zählt.',
+    'Eine CSV-Datei oder Excel-Mappe (XLSX), deren erste Zeile die Spalten benennt. Jede Zeile wird geprüft, bevor eine zählt.',
   importFields: (fields) => `Felder, die eine Datei bringen kann: ${fields}.`,
   importChoose: 'Datei wählen',
   importDrop: 'oder hier ablegen',
