@@ -52,7 +52,7 @@ export const repair = records('repair', {
   permissions: { read: 'repair.read', write: 'repair.write' },
 });
 
-const files = { read: 'repair.read', write: 'repair.write', remove: 'repair.write' };
+const attachments = { read: 'repair.read', write: 'repair.write', remove: 'repair.write' };
 const permissions = {
   'customer.read': 'See customers',
   'customer.write': 'Write customers and bicycles down',
@@ -64,11 +64,8 @@ const roles = {
   owner: { name: 'Owner', permissions: Object.keys(permissions) },
   mechanic: { name: 'Mechanic', permissions: ['repair.read', 'repair.write'] },
 };
-const entities = {
-  customer: customer.entity,
-  bicycle: bicycle.entity,
-  repair: { ...repair.entity, attachments: files },
-};
+const repairs = { ...repair.entity, attachments };
+const entities = { customer: customer.entity, bicycle: bicycle.entity, repair: repairs };
 const names = { slug: 'acme-notes', name: 'Acme Notes', version: '0.1.0' };
 
 export default defineApp({
