@@ -869,7 +869,7 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: 'C-13',
     claim: 'Of two deployments at once, the runtime serves one and the directory names the other.',
     file: `${src}/vertical-registry/deploy.ts`,
-    find: 'const deploy: Effect<PreparedDeployment> = {\n    turn,',
+    find: 'const deploy: Effect<PreparedDeployment> = {\n    turn: turnOf,',
     replace: 'const deploy: Effect<PreparedDeployment> = {',
     killer: inNode(`${src}/vertical-registry/deploy.test.ts`, 'are done one after the other'),
   },

@@ -24,6 +24,11 @@ export class InFlight {
     return 0;
   }
 
+  /** Whether an order of the platform runs. */
+  get hasOrder(): boolean {
+    return [...this.#running].some(({ scope }) => scope === '');
+  }
+
   /** Counts a request. Returns the function that ends it, which does something once. */
   begin(scope: string): (how: 'over' | 'broken') => void {
     const running = { scope, sinceMs: performance.now() };

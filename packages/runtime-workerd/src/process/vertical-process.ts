@@ -244,10 +244,14 @@ export class VerticalProcess {
       this.#retire(child, () => child.end());
   }
 
-  /** Whether it loaded too much. An answer that takes long is not cut off for that until it is twice too much. */
+  /**
+   * Whether it loaded too much. An answer that takes long, or a move of a scope, is not cut off for that until it is twice too
+   * much.
+   */
   #isFull({ inFlight }: HostChild): boolean {
     if (this.#bundles < this.#bundlesMax) return false;
-    return inFlight.oldestMs < DRAIN_MS / 2 || this.#bundles >= 2 * this.#bundlesMax;
+    if (this.#bundles >= 2 * this.#bundlesMax) return true;
+    return inFlight.oldestMs < DRAIN_MS / 2 && !inFlight.hasOrder;
   }
 
   /** Work that is due while it would be idle keeps it up: a start costs more than the pause saves. */
