@@ -64,7 +64,7 @@ export function mountLogs(app: Hono<AppEnv>, services: Services): void {
   ]);
 }
 
-/** The history of one record, newest first. @throws PlatformError as reading the record does. */
+/** The history of one record, oldest first. @throws PlatformError as reading the record does. */
 export async function recordHistory(
   services: Services,
   c: AppContext,

@@ -403,8 +403,8 @@ function historyRoute({ type, path }: AddressedRecord): DescribedRoute {
     tag: type,
     method: 'GET',
     path: `${path}/history`,
-    summary: `List the history of one ${type}, newest first`,
-    description: `List the history of one ${type}, newest first. Needs what reading the ${type} needs.`,
+    summary: `List the history of one ${type}, oldest first`,
+    description: `List the history of one ${type}, oldest first. Needs what reading the ${type} needs.`,
     query: page,
     answer: historyResponse,
   };

@@ -75,8 +75,9 @@ interface Serving {
 }
 
 /**
- * Makes a call, where it destroys something after its person agreed to the plan, if their client can ask. Long work answers at once with its record; a client that asked for progress gets the record when the work
- * has ended, and hears of each step before. One that leaves stops no work: `operations_cancel` does.
+ * Makes a call. Where it destroys something, its person agrees to the plan first, if their client can ask. Long work
+ * answers at once with its record; a client that asked for progress gets the record when the work has ended, and hears of
+ * each step before. One that leaves stops no work: `operations_cancel` does.
  */
 async function perform(serving: Serving, call: ToolCall<AdminTool>): Promise<ToolAnswer | ConsentQuestion> {
   const { c, actor, deps, consents } = serving;
