@@ -99,7 +99,6 @@ export const discardVersion = /* @__PURE__ */ delegated<typeof versionsDiscard, 
       const row = requireVersion(db, params.slug, { id });
       if (row.revision === intent) updateVersion(db, { ...row, ...before, revision });
     },
-    supersedes: () => false,
   },
 );
 
