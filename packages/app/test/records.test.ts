@@ -131,14 +131,15 @@ test('a relation names a record that is there, is not archived, and that the cal
 test('personal fields are in no event', async () => {
   await using clinicOpen = await openClinic();
   const { instance, ada } = clinicOpen;
-  const grace = await ada.call('keeper/create', { name: 'Grace', phone: '0123' });
-  await ada.call('keeper/update', { keeper: grace.id, phone: '999' });
+  // No id has these by chance: none has two hyphens.
+  const grace = await ada.call('keeper/create', { name: 'Grace', phone: '0-1-23' });
+  await ada.call('keeper/update', { keeper: grace.id, phone: '9-9-9' });
   const events = await instance.events({ type: 'keeper', id: grace.id });
   expect(events.map(({ payload }) => payload).toSorted()).toEqual([
     { personal: ['name', 'phone'] },
     { personal: ['phone'] },
   ]);
-  expect(JSON.stringify(events)).not.toMatch(/Grace|0123|999/);
+  expect(JSON.stringify(events)).not.toMatch(/Grace|0-1-23|9-9-9/);
 });
 
 test('a list has its orders in both directions, page by page, without a gap or a double', async () => {

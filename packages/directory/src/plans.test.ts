@@ -250,6 +250,7 @@ describe('a plan', () => {
       'fleet-migrations.run',
       'verticals.move',
       'vertical-versions.discard',
+      'program-policy.put',
     ];
     const declared = Object.entries(adminOperations).flatMap(([name, operation]) =>
       'plan' in operation ? [name] : [],

@@ -404,6 +404,8 @@ export function requestAbout(
   for (const [field, schema] of Object.entries(schemas.query.shape))
     if (!namesThing(operation, 'query', field) && z.safeParse(schema, undefined).success) delete query[field];
   const body = operation.input.body ? filled('body') : null;
+  // Any other rule would end the programs that call here.
+  if (body && operation.name === 'program-policy.put') body.programs = 'any';
   // A list that narrows a right to some things: invented ones are not there.
   for (const field of ['scopes', 'verticals']) {
     const schema = schemas.body.shape[field];
