@@ -80,6 +80,8 @@ test('a project of records has no file of another feature, and says all in 60 li
     'src/app.ts',
     'src/migrations.ts',
   ]);
+  // Pages of one's own are checked with the rest.
+  expect(JSON.parse(textOf(files, 'tsconfig.json'))).toMatchObject({ include: ['src', 'web'] });
   const declared = textOf(files, 'src/app.ts')
     .replaceAll(/^import [^;]*;$/gm, '')
     .split('\n')
