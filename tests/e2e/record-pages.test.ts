@@ -1,6 +1,6 @@
 /**
  * The pages of an application of records that brings none, in a real browser: an owner at a desk, and a mechanic with a
- * dark phone who speaks German. It is the application of `freehold new --template records`, with one operation of its own.
+ * dark phone who speaks German. It is the application of `freehold new --template records`, with operations of its own.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -45,6 +45,28 @@ const finish = operation({
     ctx.emit({ type: 'repair.finished', entity: { type: 'repair', id } });
     return {};
   },
+});
+
+const aside = operation({
+  summary: 'Put aside',
+  input: z.strictObject({ repair: repair.id }),
+  output: z.object({}),
+  permission: 'repair.write',
+  entity: ({ repair: id }) => ({ type: 'repair', id }),
+  http: { method: 'POST', path: '/api/repairs/:repair/put-aside' },
+  offered: ({ state }) => state === 'in_work',
+  run: (ctx, { repair: id }) => {
+    ctx.sql.run("UPDATE repairs SET state = 'waiting' WHERE id = ?", id);
+    ctx.emit({ type: 'repair.put_aside', entity: { type: 'repair', id } });
+    return {};
+  },
+});
+const scrap = operation({
+  ...aside,
+  summary: 'Scrap the bicycle',
+  http: { method: 'POST', path: '/api/repairs/:repair/scrap' },
+  mcp: { destructive: true },
+  offered: ({ state }) => state === 'collected',
 });
 
 /** A page of the application's own in the place of one of ours, which it shows as a part of itself. */
@@ -104,7 +126,12 @@ beforeAll(async () => {
       app: {
         manifest,
         migrations,
-        operations: { ...operations, 'repair/finish': finish },
+        operations: {
+          ...operations,
+          'repair/finish': finish,
+          'repair/put-aside': aside,
+          'repair/scrap': scrap,
+        },
         erasure: { personal: customer.personal },
         look: { color: '#0b6b8f' },
         web,
@@ -276,7 +303,7 @@ test('a list is searched, narrowed, sorted and paged, and its address says so', 
   await expect.poll(() => page.locator('tbody tr').count()).toBe(25);
 });
 
-test('columns are chosen, and several rows are archived at once and taken back', async () => {
+test('columns are chosen, and an operation or the archive takes several rows at once', async () => {
   const { page } = ada;
   await page.getByText('Columns', { exact: true }).click();
   await page.getByLabel('Price').uncheck();
@@ -287,17 +314,28 @@ test('columns are chosen, and several rows are archived at once and taken back',
   await page.reload();
   await expect.poll(headings).toContain('Notes');
 
-  await page.locator('h1').focus();
-  await page.keyboard.press('j');
-  await page.keyboard.press('x');
-  await page.keyboard.press('j');
-  await page.keyboard.press('x');
-  await see(page, '2 selected');
+  const selectTwo = async () => {
+    await page.locator('h1').focus();
+    for (const key of 'jxjx') await page.keyboard.press(key);
+    await see(page, '2 selected');
+  };
+  await selectTwo();
+  // The first of them is in work, and the second waits.
+  const bulk = page.locator('.bulk');
+  expect(await bulk.getByRole('button').allTextContents()).toEqual([
+    'Put aside',
+    'Archive',
+    'Clear selection',
+  ]);
+  await bulk.getByRole('button', { name: 'Put aside' }).click();
+  await see(page, 'Done: Put aside (1) 1 of 2 were refused:');
+  await see(page, 'New chain: This does not fit the record now.');
+  await selectTwo();
   await page.emulateMedia({ colorScheme: 'dark' });
   await expectOpenToAll(ada);
   await page.emulateMedia({ colorScheme: 'light' });
   const before = await rows(page);
-  await page.locator('.bulk').getByRole('button', { name: 'Archive' }).click();
+  await bulk.getByRole('button', { name: 'Archive' }).click();
   await see(page, '2 records are archived.');
   await expect.poll(async () => (await rows(page)).length).toBe(25);
   await page.locator('.tools').getByRole('button', { name: 'Archive' }).click();

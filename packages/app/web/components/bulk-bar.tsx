@@ -1,7 +1,7 @@
 /** Several records at once: one call for each, with what was refused named, and archiving that can be undone. */
 import { useState } from 'react';
 import type { DeclaredKind, DeclaredOperation } from '../../src/wire/declared.ts';
-import { asRefusal } from '../lib/api.ts';
+import { ask, asRefusal, Refusal } from '../lib/api.ts';
 import { operationOf, ownOperations, useApp } from '../lib/app-context.tsx';
 import type { JsonRecord } from '../lib/forms.ts';
 import { t } from '../lib/language.ts';
@@ -28,7 +28,8 @@ export function BulkBar({
   const others = isArchived
     ? []
     : ownOperations(declaration, kind.type).filter(
-        ({ fields, isReading }) => fields.length === 0 && !isReading,
+        // One that destroys something asks first, on the page of each record.
+        ({ fields, isReading, isDestructive }) => fields.length === 0 && !isReading && !isDestructive,
       );
 
   const run = async (operation: DeclaredOperation, records: readonly JsonRecord[]): Promise<void> => {
@@ -38,6 +39,7 @@ export function BulkBar({
       setDone(index);
       try {
         const subject = { id: record.id as string, version: null };
+        if (others.includes(operation)) await requireOffered(kind, operation, subject.id);
         await perform(operation, { input: {}, subject, key: crypto.randomUUID() });
         performed.push(record);
       } catch (error) {
@@ -79,4 +81,15 @@ export function BulkBar({
       )}
     </div>
   );
+}
+
+/** Refuses an operation that the page of the record would not show now. */
+async function requireOffered(
+  { path }: DeclaredKind,
+  { name }: DeclaredOperation,
+  id: string,
+): Promise<void> {
+  const { value } = await ask<{ operations: readonly string[] }>(`${path}/${id}/operations`);
+  if (!value.operations.includes(name))
+    throw new Refusal({ status: 409, code: 'conflict', detail: t.notOffered });
 }
