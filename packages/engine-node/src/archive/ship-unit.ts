@@ -4,13 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { zstdCompress } from 'node:zlib';
 import { captureUnit } from '../copies/export-unit.ts';
 import { listHistory } from '../history/history-directory.ts';
 import type { LiveLog } from '../history/live-log.ts';
 import { encodePart, type PartDescription } from '../history/part.ts';
-import { FAST } from '../history/segment-writer.ts';
+import { compressInBackground } from '../history/segment-writer.ts';
 import { discard } from '../processes/copy-workers.ts';
 import type { UnitAccess } from '../units/unit-access.ts';
 import type { Archive } from './archive.ts';
@@ -34,8 +32,6 @@ interface TailPart {
   readonly log: LiveLog;
   readonly description: PartDescription;
 }
-
-const compress = promisify(zstdCompress);
 
 /** Lists the archived objects of a unit. */
 export async function readRemote(archive: Archive, unit: UnitAccess): Promise<RemoteUnit> {
@@ -110,7 +106,7 @@ async function encodeTail(unit: UnitAccess, { log, description }: TailPart): Pro
   try {
     if (unit.peek()?.history?.mark().log !== log) throw new UnitMoved('the log was emptied');
     const { first, last } = description;
-    const payload = await log.withFrames(first, last, (frames) => compress(frames, FAST));
+    const payload = await log.withFrames(first, last, compressInBackground);
     return Buffer.concat(encodePart(description, payload));
   } finally {
     letGo();

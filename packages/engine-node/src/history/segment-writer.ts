@@ -17,7 +17,18 @@ const MERGE_BYTES_MAX = 256 * 1024;
 /** Fast first: the data is mostly rows, of which level 1 saves most of what level 3 does. */
 export const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
+/** Bytes of output that take one turn of the event loop. */
+const OUTPUT_BYTES = 2 * 1024 * 1024;
+
 const compress = promisify(zstdCompress);
+
+/**
+ * Compresses frames beside the event loop, in few turns of it. A turn is a group of calls while a unit works: at the
+ * default output of 16 kB, a busy unit would fill the log faster than a part of it is compressed.
+ */
+export function compressInBackground(frames: Uint8Array): Promise<Uint8Array> {
+  return compress(frames, { ...FAST, chunkSize: OUTPUT_BYTES });
+}
 
 export interface SegmentWriter {
   /** The number of the last part. */
@@ -118,7 +129,7 @@ export function makeSegmentWriter(
     const isOurs = (): boolean => part + 1 === planned && !stopped;
     try {
       const payload = await log.withFrames(first, last, async (frames) => {
-        const compressed = await compress(frames, FAST);
+        const compressed = await compressInBackground(frames);
         if (isOurs()) log.absorb(frames, first);
         return compressed;
       });
