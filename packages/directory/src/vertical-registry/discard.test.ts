@@ -98,7 +98,7 @@ describe('discarding a version', () => {
   });
 
   test('a fault of the runtime leaves it open, and the version without files until it is discarded again', async () => {
-    const { runtime, discard, version, ids } = await open();
+    const { platform, runtime, discard, version, ids } = await open();
     const [first] = ids;
     runtime.before = async () => {
       throw new Error('the disk is full');
@@ -111,6 +111,11 @@ describe('discarding a version', () => {
     expect(await refusal(discard(first))).toMatchObject({ status: 503 });
     runtime.before = async () => undefined;
     expect((await discard(first)).value).toMatchObject({ version: GONE, files: 1 });
+    // The first one is left open no longer: its outcome says nothing any more.
+    const rows = await platform.adminLog({ action: 'vertical-versions.discard' });
+    const endOf = new Map(rows.map(({ intent, outcome }) => [intent, outcome]));
+    const intents = rows.filter(({ outcome }) => outcome === 'intent');
+    expect(intents.map(({ sequence }) => endOf.get(sequence))).toEqual(['superseded', 'failed', 'done']);
   });
 
   test('a rejected version stays rejected', async () => {
