@@ -109,10 +109,11 @@ test('a process that loaded as many bundles as it may is replaced, and no reques
     }
   })();
   try {
-    const slow = processes.textOf('/slow?ms=2500', SECOND).catch(String);
     const { tenant, scope } = ACME;
     const script = await processes.serve('3.0.0');
     const moved = await place.runtime.move({ vertical: 'notes', tenant, scope, script });
+    // Full from now on. This outlasts the wait for it: the process goes on until it is answered.
+    const slow = processes.textOf('/slow?ms=1500', SECOND).catch(String);
     expect(moved).toMatchObject({ failure: null });
     await expect.poll(() => processes.pidOf() !== null && processes.pidOf() !== pid, PATIENT).toBe(true);
     const successor = processes.pidOf();

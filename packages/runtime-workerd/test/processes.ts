@@ -11,6 +11,7 @@ const LIMITS: Partial<ProcessLimits> = {
   idleMs: 1_200,
   heapMib: 64,
   bundlesMax: 2,
+  drainMs: 400,
   recoverMs: 500,
 };
 

@@ -238,6 +238,8 @@ export class HostChild {
     await this.inFlight.drained(patienceMs);
     const farewellMs = Math.min(patienceMs, FAREWELL_MS);
     await this.#sendLines(farewellMs);
+    // A request that had got hold of it a moment before it was told to end.
+    await this.inFlight.drained(farewellMs);
     this.#signal('SIGTERM');
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), farewellMs);
     await this.exited;

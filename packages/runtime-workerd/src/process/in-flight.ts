@@ -53,14 +53,15 @@ export class InFlight {
     return [...scopes];
   }
 
-  /** Resolves when nothing runs, or after the time. */
-  async drained(waitMs: number): Promise<void> {
-    if (this.isEmpty) return;
+  /** Resolves when nothing runs, or after the time. Returns whether nothing runs. */
+  async drained(waitMs: number): Promise<boolean> {
+    if (this.isEmpty) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onEmpty = resolve;
     const timer = setTimeout(resolve, waitMs);
     await promise;
     clearTimeout(timer);
     this.#onEmpty = null;
+    return this.isEmpty;
   }
 }

@@ -16,6 +16,11 @@ export interface ProcessLimits extends ChildLimits {
    * happens within ten minutes. Default 100.
    */
   readonly bundlesMax: number;
+  /**
+   * The longest time that requests wait for the answers of a process that loaded too many bundles, in milliseconds. Then it goes
+   * on, and is replaced later. Default 4 seconds.
+   */
+  readonly drainMs: number;
 }
 
 export const PROCESS_LIMITS: ProcessLimits = {
@@ -26,6 +31,7 @@ export const PROCESS_LIMITS: ProcessLimits = {
   heartbeatMs: 1_000,
   recoverMs: 60_000,
   bundlesMax: 100,
+  drainMs: 4_000,
 };
 
 /** The end of a process that was not in order. */
@@ -58,8 +64,8 @@ const OFTEN_MS = 600_000;
 const PATIENCE_MS = 2_000;
 /** The longest time that a request waits for a process, in all. */
 const WAIT_MAX_MS = 9_000;
-/** The longest time that a predecessor may take to answer what it was asked. */
-const DRAIN_MS = 4_000;
+/** Between two waits for answers that take long, requests are served for so many times as long. */
+const DRAIN_PAUSE = 5;
 /** So many failures in a row are a state, and no accident. */
 const FAILING = 3;
 /** A failure that long ago says nothing about the present. */
@@ -73,8 +79,8 @@ export class VerticalProcess {
   #child: Promise<HostChild> | null = null;
   /** The same, once it runs. */
   #present: HostChild | null = null;
-  /** Resolves when the process before is gone: two would write the same databases. */
-  #predecessor: Promise<unknown> = Promise.resolve();
+  /** Resolves when the process before is gone: two would write the same databases. With that process where it goes on. */
+  #predecessor: Promise<HostChild | null> = Promise.resolve(null);
   #bundles = 0;
   #bundlesMax: number;
   /** Times of the process's own clock (`performance.now`), which no correction of the machine's moves. */
@@ -82,6 +88,8 @@ export class VerticalProcess {
   #againAt = 0;
   #failedAt = 0;
   #failures = 0;
+  /** Until then it is not tried to replace the process, since its answers took too long for that. */
+  #drainAgainAt = 0;
   #isClosed = false;
 
   constructor(options: VerticalProcessOptions) {
@@ -159,6 +167,8 @@ export class VerticalProcess {
    * @param patienceMs the time that it has for what it was asked. Default: that of a silence.
    */
   async end(patienceMs?: number): Promise<void> {
+    // It may go on.
+    await this.#predecessor;
     const child = await this.#child?.catch(() => null);
     if (child) this.#retire(child, () => child.end(patienceMs));
     await this.#predecessor;
@@ -214,7 +224,11 @@ export class VerticalProcess {
   }
 
   async #spawn(): Promise<HostChild> {
-    await this.#predecessor;
+    const before = await this.#predecessor;
+    if (before) {
+      this.#present = before;
+      return before;
+    }
     if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
     this.#requireOpen();
     this.#bundles = 0;
@@ -232,11 +246,8 @@ export class VerticalProcess {
   #beat(child: HostChild): void {
     if (this.#present !== child) return;
     const { idleMs } = this.#options.limits;
-    if (this.#isFull(child)) {
-      // So many within minutes may all be in use: a successor of the same size would be full again.
-      if (child.livedMs < OFTEN_MS) this.#bundlesMax *= 2;
-      this.#retire(child, () => child.end(DRAIN_MS));
-    } else if (
+    if (this.#isFull(child)) this.#retire(child, () => this.#replace(child));
+    else if (
       child.inFlight.isEmpty &&
       performance.now() - this.#lastUsedAt > idleMs &&
       !this.#isDueWithin(idleMs)
@@ -250,8 +261,25 @@ export class VerticalProcess {
    */
   #isFull({ inFlight }: HostChild): boolean {
     if (this.#bundles < this.#bundlesMax) return false;
-    if (this.#bundles >= 2 * this.#bundlesMax) return true;
-    return inFlight.oldestMs < DRAIN_MS / 2 && !inFlight.hasOrder;
+    if (this.#isTwiceFull) return true;
+    const { drainMs } = this.#options.limits;
+    return inFlight.oldestMs < drainMs / 2 && !inFlight.hasOrder && performance.now() >= this.#drainAgainAt;
+  }
+
+  get #isTwiceFull(): boolean {
+    return this.#bundles >= 2 * this.#bundlesMax;
+  }
+
+  /** Ends a process that loaded too much, unless its answers take too long for that. */
+  async #replace(child: HostChild): Promise<void> {
+    const { drainMs } = this.#options.limits;
+    if (!this.#isTwiceFull && !(await child.inFlight.drained(drainMs))) {
+      this.#drainAgainAt = performance.now() + DRAIN_PAUSE * drainMs;
+      return;
+    }
+    // So many within minutes may all be in use: a successor of the same size would be full again.
+    if (child.livedMs < OFTEN_MS) this.#bundlesMax *= 2;
+    await child.end(drainMs);
   }
 
   /** Work that is due while it would be idle keeps it up: a start costs more than the pause saves. */
@@ -260,16 +288,21 @@ export class VerticalProcess {
     return dueAtMs !== null && dueAtMs <= Date.now() + idleMs;
   }
 
-  /** Ends a process in order. Requests from now on wait for its end, and start a successor. */
+  /** Ends a process in order. Requests from now on wait for its end, and start a successor; or go on there, if it does. */
   #retire(child: HostChild, end: () => Promise<void>): void {
     if (this.#present !== child) return;
     this.#child = null;
     this.#present = null;
-    this.#predecessor = end().then(() => this.#down());
+    this.#predecessor = end().then(() => {
+      if (child.isOver) return this.#down();
+      this.#child ??= this.#spawn();
+      return child;
+    });
   }
 
-  #down(): void {
+  #down(): null {
     if (this.#child === null && !this.#isClosed) this.#options.onDown();
+    return null;
   }
 
   async #ended(child: HostChild): Promise<void> {
