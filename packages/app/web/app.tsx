@@ -4,7 +4,6 @@ import type { Declaration } from '../src/wire/declared.ts';
 import { Button, Icon, Link, RefusalNote } from './components/basics.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { Failsafe, OwnPage } from './components/own-page.tsx';
-import { ask } from './lib/api.ts';
 import { App, type Notice, operationOf, type Surroundings, useApp } from './lib/app-context.tsx';
 import { shortcuts, useKeys, useLoad } from './lib/hooks.ts';
 import { chooseLanguage, LANGUAGES, type Language, language, t } from './lib/language.ts';
@@ -26,9 +25,7 @@ interface Placed extends Notice {
 }
 
 export function Root({ around }: { readonly around: Surroundings }) {
-  const { value, refusal, reload } = useLoad('/api/declaration', async (signal) => {
-    return (await ask<Declaration>('/api/declaration', { signal })).value;
-  });
+  const { value, refusal, reload } = useLoad<Declaration>('/api/declaration');
   const [notice, setNotice] = useState<Placed | null>(null);
   // A notice stands as long as its page.
   const notify = useCallback(
@@ -55,13 +52,10 @@ function Frame({ notice }: { readonly notice: Placed | null }) {
   const { around } = useApp();
   const { path } = usePlace();
   const [isHelping, setHelping] = useState(false);
-  const [isOpen, setOpen] = useState(false);
+  /** The page on which the menu was opened: the next one begins without it. */
+  const [openAt, setOpenAt] = useState<string | null>(null);
+  const isOpen = openAt === path;
   useKeys({ '?': () => setHelping(true) });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each page begins at its top.
-  useEffect(() => {
-    setOpen(false);
-    window.scrollTo(0, 0);
-  }, [path]);
   useEffect(() => {
     const heading = document.querySelector('h1')?.textContent ?? '';
     document.title =
@@ -84,7 +78,7 @@ function Frame({ notice }: { readonly notice: Placed | null }) {
             className="only-narrow"
             aria-expanded={isOpen}
             aria-controls="nav"
-            onClick={() => setOpen(!isOpen)}
+            onClick={() => setOpenAt(isOpen ? null : path)}
           >
             <Icon name="menu" />
             {t.menu}

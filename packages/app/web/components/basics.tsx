@@ -1,5 +1,6 @@
 /** The small parts: links, buttons, icons, states. */
 import { type ComponentProps, type ReactNode, useEffect, useRef } from 'react';
+import type { DeclaredKind } from '../../src/wire/declared.ts';
 import { type Refusal, signInAddress } from '../lib/api.ts';
 import { t } from '../lib/language.ts';
 import { navigate } from '../lib/router.ts';
@@ -41,7 +42,7 @@ export function Button({
 }
 
 const PATHS = {
-  search: 'M11 4a7 7 0 1 1-4.9 12L3 19M16 16l5 5M11 4a7 7 0 0 1 4.9 12',
+  search: 'M17 10.5a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0zM15.5 15.5L21 21',
   plus: 'M12 5v14M5 12h14',
   menu: 'M4 7h16M4 12h16M4 17h16',
   up: 'M6 14l6-6 6 6',
@@ -58,23 +59,47 @@ const PATHS = {
 } as const;
 
 export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
-  const path =
-    name === 'search' ? 'M17 10.5a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0zM15.5 15.5L21 21' : PATHS[name];
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true">
-      <path d={path} />
+      <path d={PATHS[name]} />
     </svg>
   );
 }
 
-/** The heading of a page takes the focus when the page is new, so that it is read out and the keyboard begins there. */
-export function Title({ children }: { readonly children: ReactNode }) {
+/** The way from a page to the one above it. Default: the list. */
+export function Crumbs({
+  kind: { page, several },
+  to = page,
+  name = several,
+}: {
+  readonly kind: DeclaredKind;
+  readonly to?: string;
+  readonly name?: string;
+}) {
+  return (
+    <nav aria-label={several} className="crumbs">
+      <Link to={to}>
+        <Icon name="left" />
+        {name}
+      </Link>
+    </nav>
+  );
+}
+
+/**
+ * The heading of a page, with its buttons. It takes the focus when the page is new, so that it is read out and the keyboard
+ * begins there.
+ */
+export function PageHead({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   const element = useRef<HTMLHeadingElement>(null);
   useEffect(() => element.current?.focus({ preventScroll: true }), []);
   return (
-    <h1 tabIndex={-1} ref={element}>
-      {children}
-    </h1>
+    <header className="page-head">
+      <h1 tabIndex={-1} ref={element}>
+        {title}
+      </h1>
+      {children && <div className="row">{children}</div>}
+    </header>
   );
 }
 

@@ -4,7 +4,8 @@ import type { DeclaredKind, DeclaredOperation } from '../../src/wire/declared.ts
 import { ask, asRefusal, Refusal } from '../lib/api.ts';
 import { operationOf, ownOperations, useApp } from '../lib/app-context.tsx';
 import type { JsonRecord } from '../lib/forms.ts';
-import { t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
+import { titleOf } from '../lib/values.ts';
 import { Button } from './basics.tsx';
 import { perform } from './operation-button.tsx';
 
@@ -43,7 +44,7 @@ export function BulkBar({
         await perform(operation, { input: {}, subject, key: crypto.randomUUID() });
         performed.push(record);
       } catch (error) {
-        refused.push(`${String(record[kind.title] ?? t.unnamed)}: ${asRefusal(error).message}`);
+        refused.push(`${titleOf(kind, record, spoken)}: ${asRefusal(error).message}`);
       }
     }
     setDone(null);

@@ -183,7 +183,8 @@ function Input({ field, value, wiring, onChange }: InputProps) {
   }
 }
 
-const INPUT_TYPES: Partial<Record<DeclaredField['kind'], string>> = {
+/** The types of inputs that are not plain texts. */
+export const INPUT_TYPES: Partial<Record<DeclaredField['kind'], string>> = {
   day: 'date',
   time: 'time',
   moment: 'datetime-local',

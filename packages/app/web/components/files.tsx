@@ -18,9 +18,7 @@ export function Files({
   readonly onChange: () => void;
 }) {
   const { notify } = useApp();
-  const { value, refusal, reload } = useLoad(path, async (signal) => {
-    return (await ask<AttachmentList>(path, { signal })).value;
-  });
+  const { value, refusal, reload } = useLoad<AttachmentList>(path);
   const [sending, setSending] = useState<string | null>(null);
   const [isOver, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);

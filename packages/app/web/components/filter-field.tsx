@@ -1,9 +1,9 @@
 /** A filter of a list: the value that a field must have, or any. */
 import { useState } from 'react';
 import type { DeclaredField } from '../../src/wire/declared.ts';
-import { t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import { parseTyped, typedOf } from '../lib/values.ts';
-import { spoken } from './form.tsx';
+import { INPUT_TYPES } from './field.tsx';
 import { RelationPicker } from './relation-picker.tsx';
 
 export function FilterField({
@@ -81,7 +81,7 @@ function TypedFilter({
   return (
     <input
       id={id}
-      type={field.kind === 'day' ? 'date' : field.kind === 'time' ? 'time' : 'text'}
+      type={INPUT_TYPES[field.kind] ?? 'text'}
       value={text}
       autoComplete="off"
       aria-invalid={isWrong || undefined}

@@ -3,13 +3,10 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { DeclaredField } from '../../src/wire/declared.ts';
 import { asRefusal, type Refusal } from '../lib/api.ts';
 import { type Faults, faultsOf, type Judged, type Values } from '../lib/forms.ts';
-import { locale, t } from '../lib/language.ts';
+import { t } from '../lib/language.ts';
 import { setUnsaved } from '../lib/router.ts';
-import type { Spoken } from '../lib/values.ts';
 import { Button, RefusalNote } from './basics.tsx';
 import { Field } from './field.tsx';
-
-export const spoken: Spoken = { locale, t };
 
 interface FormProps {
   readonly fields: readonly DeclaredField[];

@@ -1,52 +1,55 @@
 /** The events of a record: who did it, and when. */
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { DeclaredField, DeclaredKind } from '../../src/wire/declared.ts';
 import type { HistoryEntry } from '../../src/wire/wire.ts';
 import { ask, asRefusal, type Refusal } from '../lib/api.ts';
 import { kindOf, useApp } from '../lib/app-context.tsx';
-import { locale, t } from '../lib/language.ts';
+import type { Loaded } from '../lib/hooks.ts';
+import { locale, spoken, t } from '../lib/language.ts';
 import { momentText, shownOf } from '../lib/values.ts';
 import { Button, RefusalNote } from './basics.tsx';
 import { useName } from './relation-picker.tsx';
 
 const PAGE_SIZE = 10;
 
-interface Page {
+export interface HistoryPage {
   readonly items: readonly HistoryEntry[];
   readonly nextCursor: string | null;
   readonly withheld: boolean;
 }
 
-/** @param times changes when there is something new. */
+/** Returns the address of the events of a record. @param path that of the record. */
+export function historyAddress(path: string): string {
+  return `${path}/history?limit=${PAGE_SIZE}`;
+}
+
 export function History({
   kind,
-  path,
-  times,
+  address,
+  first,
 }: {
   readonly kind: DeclaredKind;
-  readonly path: string;
-  readonly times: number;
+  readonly address: string;
+  readonly first: Loaded<HistoryPage>;
 }) {
-  const [page, setPage] = useState<Page | null>(null);
+  const [more, setMore] = useState<{ readonly after: HistoryPage; readonly page: HistoryPage } | null>(null);
   const [refusal, setRefusal] = useState<Refusal | null>(null);
-  const load = async (cursor: string | null): Promise<void> => {
-    const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(cursor === null ? {} : { cursor }) });
+  // Further events belong to the answer that they followed.
+  const page = more?.after === first.value ? more?.page : first.value;
+  const loadMore = async (after: HistoryPage, { items, nextCursor }: HistoryPage): Promise<void> => {
+    setRefusal(null);
     try {
-      const { value } = await ask<Page>(`${path}?${query}`);
-      setRefusal(null);
-      setPage((before) =>
-        cursor === null || !before ? value : { ...value, items: [...before.items, ...value.items] },
-      );
+      const query = new URLSearchParams({ cursor: nextCursor ?? '' });
+      const { value } = await ask<HistoryPage>(`${address}&${query}`);
+      setMore({ after, page: { ...value, items: [...items, ...value.items] } });
     } catch (error) {
       setRefusal(asRefusal(error));
     }
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page of the same path is asked for by its button.
-  useEffect(() => void load(null), [path, times]);
   return (
     <section className="card" aria-labelledby="history">
       <h2 id="history">{t.history}</h2>
-      {refusal && <RefusalNote refusal={refusal} retry={() => load(null)} />}
+      {first.refusal && <RefusalNote refusal={first.refusal} retry={first.reload} />}
       {page?.items.length === 0 && <p className="soft">{t.noHistory}</p>}
       <ol className="story">
         {page?.items.map((entry) => (
@@ -54,7 +57,10 @@ export function History({
         ))}
       </ol>
       {page?.withheld && <p className="soft small">{t.withheld}</p>}
-      {page?.nextCursor && <Button onClick={() => load(page.nextCursor)}>{t.more}</Button>}
+      {refusal && <RefusalNote refusal={refusal} />}
+      {first.value && page?.nextCursor && (
+        <Button onClick={() => loadMore(first.value as HistoryPage, page)}>{t.more}</Button>
+      )}
     </section>
   );
 }
@@ -102,7 +108,7 @@ function Said({ field, value }: { readonly field: DeclaredField; readonly value:
     isRelated ? kindOf(declaration, field.target ?? '') : undefined,
     isRelated ? { id: value, name: null } : null,
   );
-  return <>{isRelated ? name : shownOf(field, value, { locale, t }) || '–'}</>;
+  return <>{isRelated ? name : shownOf(field, value, spoken) || '–'}</>;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -4,11 +4,11 @@ import type { DeclaredOperation } from '../../src/wire/declared.ts';
 import { ask, asRefusal, fillPath, Refusal } from '../lib/api.ts';
 import { useApp } from '../lib/app-context.tsx';
 import { type JsonRecord, judge, type Values, valuesOf } from '../lib/forms.ts';
-import { t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import { setUnsaved } from '../lib/router.ts';
 import { Button } from './basics.tsx';
 import { Dialog } from './dialog.tsx';
-import { Form, spoken } from './form.tsx';
+import { Form } from './form.tsx';
 
 /** The record that an operation is about, with the version that the reader saw. */
 export interface Subject {

@@ -21,7 +21,7 @@ export function OwnPage({
   own,
 }: Pick<Props, 'type' | 'id' | 'supplied'> & { readonly own: Surroundings['own'][string] }) {
   const { declaration, notify } = useApp();
-  const { value, refusal } = useLoad(own.script, async () => (await import(own.script)) as Module);
+  const { value, refusal } = useLoad<Module>(own.script, (script) => import(script));
   const tools = useMemo<Pick<Props, 'ask' | 'notify' | 'navigate'>>(
     () => ({
       ask: async (path, options) => (await ask<never>(path, options)).value,

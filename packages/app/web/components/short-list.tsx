@@ -1,12 +1,11 @@
 /** The first records of a list in another page, with the way to all of them and to a new one. */
 import type { DeclaredKind } from '../../src/wire/declared.ts';
-import { ask } from '../lib/api.ts';
 import { operationOf, useApp } from '../lib/app-context.tsx';
 import type { JsonRecord } from '../lib/forms.ts';
 import { useLoad } from '../lib/hooks.ts';
-import { locale, t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import { usualColumns } from '../lib/lists.ts';
-import { shownOf } from '../lib/values.ts';
+import { shownOf, titleOf } from '../lib/values.ts';
 import { Icon, Link, RefusalNote } from './basics.tsx';
 
 const SHOWN = 5;
@@ -26,14 +25,14 @@ export function ShortList({
   const { declaration } = useApp();
   const narrowed = new URLSearchParams(query).toString();
   const path = `${kind.path}?${new URLSearchParams({ ...query, limit: String(SHOWN) })}`;
-  const { value, refusal, reload } = useLoad(path, async (signal) => {
-    return (await ask<{ items: readonly JsonRecord[]; nextCursor: string | null }>(path, { signal })).value;
-  });
+  const { value, refusal, reload } = useLoad<{ items: readonly JsonRecord[]; nextCursor: string | null }>(
+    path,
+  );
   const suffix = narrowed === '' ? '' : `?${narrowed}`;
   const columns = usualColumns(kind).filter((name) => name !== kind.title && name !== leaveOut);
   const textOf = (item: JsonRecord, name: string): string => {
     const field = kind.fields.find((each) => each.name === name);
-    return field ? shownOf(field, item[name], { locale, t }) : '';
+    return field ? shownOf(field, item[name], spoken) : '';
   };
   return (
     <section className="card" aria-labelledby={`list-${kind.type}-${leaveOut ?? ''}`}>
@@ -54,7 +53,7 @@ export function ShortList({
         {value?.items.map((item) => (
           <li key={item.id as string}>
             <Link className="line" to={`${kind.page}/${item.id}`}>
-              <span className="line-title">{textOf(item, kind.title) || t.unnamed}</span>
+              <span className="line-title">{titleOf(kind, item, spoken)}</span>
               <span className="soft">
                 {columns
                   .map((name) => textOf(item, name))

@@ -1,14 +1,14 @@
 /** A value of a record as it is read: related records are links, choices are labels. */
 import type { DeclaredField } from '../../src/wire/declared.ts';
 import { kindOf, useApp } from '../lib/app-context.tsx';
-import { locale, t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import { type Related, shownOf } from '../lib/values.ts';
 import { Link } from './basics.tsx';
 
 export function Value({ field, value }: { readonly field: DeclaredField; readonly value: unknown }) {
   const { declaration } = useApp();
   if (value === null || value === undefined || value === '') return <span className="soft">–</span>;
-  const text = shownOf(field, value, { locale, t });
+  const text = shownOf(field, value, spoken);
   switch (field.kind) {
     case 'relation': {
       const { id } = value as Related;

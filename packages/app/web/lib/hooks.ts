@@ -1,6 +1,6 @@
 /** Loading of answers, and single keys as shortcuts. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { asRefusal, type Refusal } from './api.ts';
+import { ask, asRefusal, type Refusal } from './api.ts';
 
 export interface Loaded<T> {
   /** The last answer, also while the next one is loaded; null at first. */
@@ -10,28 +10,42 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Loads for a key, and again when it changes. An answer that was overtaken is dropped. */
-export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+/**
+ * Loads what is at an address, and again when it changes. An answer that was overtaken is dropped.
+ * @param load Default: asks the API for it.
+ */
+export function useLoad<T>(
+  address: string,
+  load: (address: string, signal: AbortSignal) => Promise<T> = getValue<T>,
+): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: null,
     refusal: null,
     isLoading: true,
   });
-  const [times, setTimes] = useState(0);
   const latest = useRef(load);
   latest.current = load;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key and the number of times stand for what is loaded.
-  useEffect(() => {
-    const stop = new AbortController();
+  const stop = useRef<AbortController>(undefined);
+  const reload = useCallback(() => {
+    stop.current?.abort();
+    stop.current = new AbortController();
+    const { signal } = stop.current;
     setState((before) => ({ ...before, isLoading: true }));
-    latest.current(stop.signal).then(
-      (value) => !stop.signal.aborted && setState({ value, refusal: null, isLoading: false }),
+    latest.current(address, signal).then(
+      (value) => !signal.aborted && setState({ value, refusal: null, isLoading: false }),
       (error: unknown) =>
-        !stop.signal.aborted && setState({ value: null, refusal: asRefusal(error), isLoading: false }),
+        !signal.aborted && setState({ value: null, refusal: asRefusal(error), isLoading: false }),
     );
-    return () => stop.abort();
-  }, [key, times]);
-  return { ...state, reload: useCallback(() => setTimes((before) => before + 1), []) };
+  }, [address]);
+  useEffect(() => {
+    reload();
+    return () => stop.current?.abort();
+  }, [reload]);
+  return { ...state, reload };
+}
+
+async function getValue<T>(address: string, signal: AbortSignal): Promise<T> {
+  return (await ask<T>(address, { signal })).value;
 }
 
 const SHORTCUTS_OFF = 'shortcuts-off';

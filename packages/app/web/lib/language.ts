@@ -1,5 +1,6 @@
 /** The language of the page, which the server chose, and the reader's choice of another one. */
 import type { Texts } from '../texts/en.ts';
+import type { Spoken } from './values.ts';
 
 /** The languages that there are texts in, by their own names. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
@@ -14,6 +15,7 @@ export const locale: string =
 /** The texts in the page's language; those in the others are not fetched. */
 export const t: Texts =
   language === 'de' ? (await import('../texts/de.ts')).de : (await import('../texts/en.ts')).en;
+export const spoken: Spoken = { locale, t };
 
 const ONE_YEAR_S = 31_536_000;
 

@@ -49,6 +49,8 @@ export function navigate(to: string, { replace = false }: { readonly replace?: b
   if (to === shown || !mayLeave()) return;
   if (replace) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
+  // Each page begins at its top; on the way back the browser knows the place.
+  if (placeOf(to).path !== placeOf(shown).path) window.scrollTo(0, 0);
   shown = to;
   window.dispatchEvent(new Event(MOVED));
 }

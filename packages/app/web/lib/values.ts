@@ -2,7 +2,7 @@
  * Values of fields: as a record has them (JSON), as people type them (`Typed`), and as they are shown. Pure: the language
  * is given.
  */
-import type { DeclaredField } from '../../src/wire/declared.ts';
+import type { DeclaredField, DeclaredKind } from '../../src/wire/declared.ts';
 import type { Texts } from '../texts/en.ts';
 
 /** A related record: both are null where the reader may not see it. */
@@ -176,6 +176,8 @@ function clockText(minutes: number): string {
 /** A moment as an input of the type `datetime-local` has it: in the reader's time zone, to the minute. */
 function localMoment(iso: string): string {
   const at = new Date(iso);
+  // An address can bring any text.
+  if (Number.isNaN(at.getTime())) return '';
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
@@ -213,6 +215,16 @@ export function shownOf(field: DeclaredField, value: unknown, { locale, t }: Spo
     default:
       return String(value);
   }
+}
+
+/** Returns the text that stands for a record. */
+export function titleOf(
+  { fields, title }: Pick<DeclaredKind, 'fields' | 'title'>,
+  record: Readonly<Record<string, unknown>>,
+  spoken: Spoken,
+): string {
+  const field = fields.find(({ name }) => name === title);
+  return (field && shownOf(field, record[title], spoken)) || spoken.t.unnamed;
 }
 
 function durationText(minutes: number, locale: string): string {

@@ -4,8 +4,8 @@
  */
 import { useState } from 'react';
 import type { DeclaredField, DeclaredKind, DeclaredOperation } from '../../src/wire/declared.ts';
-import { Button, Icon, Link, RefusalNote, Title } from '../components/basics.tsx';
-import { Form, spoken } from '../components/form.tsx';
+import { Button, Crumbs, PageHead, RefusalNote } from '../components/basics.tsx';
+import { Form } from '../components/form.tsx';
 import { ask, asRefusal, fillPath, isNotHere, Refusal } from '../lib/api.ts';
 import { useApp } from '../lib/app-context.tsx';
 import {
@@ -18,11 +18,10 @@ import {
   valuesOf,
 } from '../lib/forms.ts';
 import { useLoad } from '../lib/hooks.ts';
-import { t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import { navigate, setUnsaved } from '../lib/router.ts';
-import { parseTyped, shownOf, type Typed } from '../lib/values.ts';
+import { parseTyped, shownOf, type Typed, titleOf } from '../lib/values.ts';
 import { NotHere } from './not-here.tsx';
-import { titleOf } from './record-page.tsx';
 
 interface Read {
   readonly record: JsonRecord;
@@ -38,8 +37,8 @@ interface EditProps {
 export function EditPage(props: EditProps) {
   const { kind, id } = props;
   const path = `${kind.path}/${encodeURIComponent(id)}`;
-  const { value, refusal, reload } = useLoad(path, async (signal): Promise<Read> => {
-    const { value: record, version } = await ask<JsonRecord>(path, { signal });
+  const { value, refusal, reload } = useLoad(path, async (address, signal): Promise<Read> => {
+    const { value: record, version } = await ask<JsonRecord>(address, { signal });
     return { record, version };
   });
   if (refusal && isNotHere(refusal)) return <NotHere kind={kind} />;
@@ -82,19 +81,12 @@ function Edit({ kind, update, id, path, read }: EditProps & { readonly path: str
     }
     setUnsaved(false);
     navigate(page, { replace: true });
-    notify({ text: t.saved(titleOf(kind, { ...read.record, ...input })) });
+    notify({ text: t.saved(titleOf(kind, { ...read.record, ...input }, spoken)) });
   };
   return (
     <>
-      <nav aria-label={kind.several} className="crumbs">
-        <Link to={page}>
-          <Icon name="left" />
-          {titleOf(kind, read.record)}
-        </Link>
-      </nav>
-      <header className="page-head">
-        <Title>{t.edit}</Title>
-      </header>
+      <Crumbs kind={kind} to={page} name={titleOf(kind, read.record, spoken)} />
+      <PageHead title={t.edit} />
       <div className="card">
         <Form
           fields={fields}

@@ -1,6 +1,6 @@
 /** The first page: the beginning of each list that the reader may open, and the operations about no record. */
 
-import { Title } from '../components/basics.tsx';
+import { PageHead } from '../components/basics.tsx';
 import { OperationButton } from '../components/operation-button.tsx';
 import { ShortList } from '../components/short-list.tsx';
 import { generalOperations, operationOf, useApp } from '../lib/app-context.tsx';
@@ -12,14 +12,11 @@ export function HomePage() {
   const general = generalOperations(declaration, null);
   return (
     <>
-      <header className="page-head">
-        <Title>{t.welcome(around.business)}</Title>
-        <div className="row">
-          {general.map((operation) => (
-            <OperationButton key={operation.name} operation={operation} onDone={() => undefined} />
-          ))}
-        </div>
-      </header>
+      <PageHead title={t.welcome(around.business)}>
+        {general.map((operation) => (
+          <OperationButton key={operation.name} operation={operation} onDone={() => undefined} />
+        ))}
+      </PageHead>
       {kinds.length === 0 && general.length === 0 && <p>{t.nothingForYou}</p>}
       <div className="lists">
         {kinds.map((kind) => (

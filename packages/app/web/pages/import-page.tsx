@@ -1,7 +1,7 @@
 /** Imports a file: its lines are judged, then taken over, all at once; cancelled, resumed, and undone by archiving. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { DeclaredKind } from '../../src/wire/declared.ts';
-import { Button, Icon, Link, RefusalNote, Title } from '../components/basics.tsx';
+import { Button, Crumbs, Icon, Link, PageHead, RefusalNote } from '../components/basics.tsx';
 import { ask, asRefusal, type Refusal } from '../lib/api.ts';
 import { useLoad } from '../lib/hooks.ts';
 import { t } from '../lib/language.ts';
@@ -46,15 +46,8 @@ export function ImportPage({ kind }: { readonly kind: DeclaredKind }) {
   const id = new URLSearchParams(search).get('import');
   return (
     <>
-      <nav aria-label={kind.several} className="crumbs">
-        <Link to={kind.page}>
-          <Icon name="left" />
-          {kind.several}
-        </Link>
-      </nav>
-      <header className="page-head">
-        <Title>{t.importTitle(kind.several)}</Title>
-      </header>
+      <Crumbs kind={kind} />
+      <PageHead title={t.importTitle(kind.several)} />
       {id === null ? <ChooseFile kind={kind} /> : <Progress key={id} {...{ kind, id }} />}
     </>
   );
@@ -129,9 +122,7 @@ function ChooseFile({ kind }: { readonly kind: DeclaredKind }) {
 
 function Progress({ kind, id }: { readonly kind: DeclaredKind; readonly id: string }) {
   const path = `${addressOf(kind)}/${id}`;
-  const { value, refusal, reload } = useLoad(path, async (signal) => {
-    return (await ask<RecordImport>(path, { signal })).value;
-  });
+  const { value, refusal, reload } = useLoad<RecordImport>(path);
   const [refused, setRefused] = useState<Refusal | null>(null);
   const isPassing = value !== null && PASSING.has(value.state);
   useEffect(() => {

@@ -1,16 +1,15 @@
 /** The list of a type of records: search, filters, order, columns, several rows at once. Its state is its address. */
 import { useEffect, useRef, useState } from 'react';
 import type { DeclaredField, DeclaredKind } from '../../src/wire/declared.ts';
-import { Button, Empty, Icon, Link, RefusalNote, Title } from '../components/basics.tsx';
+import { Button, Empty, Icon, Link, PageHead, RefusalNote } from '../components/basics.tsx';
 import { BulkBar } from '../components/bulk-bar.tsx';
 import { FilterField } from '../components/filter-field.tsx';
 import { OperationButton } from '../components/operation-button.tsx';
 import { isNumeric, Value } from '../components/value.tsx';
-import { ask } from '../lib/api.ts';
 import { generalOperations, operationOf, useApp } from '../lib/app-context.tsx';
 import type { JsonRecord } from '../lib/forms.ts';
 import { useKeys, useLoad, useStored } from '../lib/hooks.ts';
-import { locale, t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import {
   chosenColumns,
   type ListState,
@@ -20,7 +19,7 @@ import {
   withFilter,
 } from '../lib/lists.ts';
 import { navigate, usePlace } from '../lib/router.ts';
-import { shownOf } from '../lib/values.ts';
+import { titleOf } from '../lib/values.ts';
 
 const PAGE_SIZE = 25;
 const PAUSE_MS = 250;
@@ -37,12 +36,9 @@ export function ListPage({ kind }: { readonly kind: DeclaredKind }) {
   const state = readList(kind, search);
   const query = listQuery(kind, state);
   query.set('limit', String(PAGE_SIZE));
-  const { value, refusal, isLoading, reload } = useLoad(`${kind.path}?${query}`, async (signal) => {
-    return (await ask<Listed>(`${kind.path}?${query}`, { signal })).value;
-  });
+  const { value, refusal, isLoading, reload } = useLoad<Listed>(`${kind.path}?${query}`);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a selection is of one page of one list.
-  useEffect(() => setSelected(new Set()), [kind.type, search]);
+  const [columns, chooseColumns] = useColumns(kind);
   const go = (next: Partial<ListState>, options?: { readonly replace: boolean }) => {
     const rest = listQuery(kind, { ...state, cursor: null, ...next }).toString();
     navigate(rest === '' ? kind.page : `${kind.page}?${rest}`, options);
@@ -57,21 +53,18 @@ export function ListPage({ kind }: { readonly kind: DeclaredKind }) {
   const isNarrowed = state.q !== '' || Object.keys(state.filters).length > 0;
   return (
     <>
-      <header className="page-head">
-        <Title>{state.isArchived ? t.inArchive(kind.several) : kind.several}</Title>
-        <div className="row">
-          {generalOperations(declaration, kind.type).map((operation) => (
-            <OperationButton key={operation.name} operation={operation} onDone={reload} />
-          ))}
-          {mayAdd && (
-            <Link className="button main" to={`${kind.page}/new`}>
-              <Icon name="plus" />
-              {t.add(kind.singular)}
-            </Link>
-          )}
-        </div>
-      </header>
-      <Tools key={kind.type} {...{ kind, state, go, searchField }} />
+      <PageHead title={state.isArchived ? t.inArchive(kind.several) : kind.several}>
+        {generalOperations(declaration, kind.type).map((operation) => (
+          <OperationButton key={operation.name} operation={operation} onDone={reload} />
+        ))}
+        {mayAdd && (
+          <Link className="button main" to={`${kind.page}/new`}>
+            <Icon name="plus" />
+            {t.add(kind.singular)}
+          </Link>
+        )}
+      </PageHead>
+      <Tools key={kind.type} {...{ kind, state, go, searchField, columns, chooseColumns }} />
       {refusal && <RefusalNote refusal={refusal} retry={reload} />}
       {value?.cut && (
         <p className="note" role="status">
@@ -83,7 +76,7 @@ export function ListPage({ kind }: { readonly kind: DeclaredKind }) {
       )}
       {items.length > 0 && (
         <Table
-          {...{ kind, state, items, isLoading, selected }}
+          {...{ kind, state, items, columns, isLoading, selected }}
           onSelect={setSelected}
           onSort={(sort) => go({ sort })}
         />
@@ -152,9 +145,11 @@ interface ToolsProps {
   readonly state: ListState;
   readonly go: (next: Partial<ListState>, options?: { readonly replace: boolean }) => void;
   readonly searchField: React.RefObject<HTMLInputElement | null>;
+  readonly columns: readonly DeclaredField[];
+  readonly chooseColumns: ChooseColumns;
 }
 
-function Tools({ kind, state, go, searchField }: ToolsProps) {
+function Tools({ kind, state, go, searchField, columns, chooseColumns }: ToolsProps) {
   const { declaration } = useApp();
   const exported = listQuery(kind, { ...state, cursor: null });
   const [typed, setTyped] = useState(state.q);
@@ -216,7 +211,7 @@ function Tools({ kind, state, go, searchField }: ToolsProps) {
           </select>
         </label>
       )}
-      <Columns kind={kind} />
+      <Columns {...{ kind, columns, chooseColumns }} />
       {operationOf(declaration, `${kind.type}/export`) && (
         <a className="button quiet" href={`/api/${kind.type}-exports/file?${exported}`} download>
           <Icon name="save" />
@@ -243,30 +238,15 @@ function labelOf(kind: DeclaredKind, name: string): string {
     : (kind.fields.find((field) => field.name === name)?.label ?? name);
 }
 
-const COLUMNS_CHANGED = 'freehold:columns';
+type ChooseColumns = (names: readonly string[]) => void;
 
 /** The columns that this reader chose, in this browser. */
-function useColumns(kind: DeclaredKind): readonly [DeclaredField[], (names: readonly string[]) => void] {
+function useColumns(kind: DeclaredKind): readonly [readonly DeclaredField[], ChooseColumns] {
   const [stored, store] = useStored(`columns:${kind.type}`);
-  const [, setTimes] = useState(0);
-  useEffect(() => {
-    const onChange = () => setTimes((before) => before + 1);
-    window.addEventListener(COLUMNS_CHANGED, onChange);
-    return () => window.removeEventListener(COLUMNS_CHANGED, onChange);
-  }, []);
-  const text = localStorage.getItem(`columns:${kind.type}`) ?? stored;
-  const chosen = text === null ? null : text.split(',');
-  return [
-    chosenColumns(kind, chosen),
-    (names) => {
-      store(names.join(','));
-      window.dispatchEvent(new Event(COLUMNS_CHANGED));
-    },
-  ];
+  return [chosenColumns(kind, stored?.split(',') ?? null), (names) => store(names.join(','))];
 }
 
-function Columns({ kind }: { readonly kind: DeclaredKind }) {
-  const [columns, choose] = useColumns(kind);
+function Columns({ kind, columns, chooseColumns }: Pick<ToolsProps, 'kind' | 'columns' | 'chooseColumns'>) {
   const chosen = columns.map(({ name }) => name);
   return (
     <details className="menu only-wide" onKeyDown={closeOnEscape} onBlur={closeOnLeave}>
@@ -283,7 +263,7 @@ function Columns({ kind }: { readonly kind: DeclaredKind }) {
               disabled={field.name === kind.title}
               onChange={(event) => {
                 const others = chosen.filter((name) => name !== field.name);
-                choose(event.target.checked ? [...others, field.name] : others);
+                chooseColumns(event.target.checked ? [...others, field.name] : others);
               }}
             />
             {field.label}
@@ -294,13 +274,13 @@ function Columns({ kind }: { readonly kind: DeclaredKind }) {
   );
 }
 
-export function closeOnEscape(event: React.KeyboardEvent<HTMLDetailsElement>): void {
+function closeOnEscape(event: React.KeyboardEvent<HTMLDetailsElement>): void {
   if (event.key !== 'Escape' || !event.currentTarget.open) return;
   event.currentTarget.open = false;
   event.currentTarget.querySelector('summary')?.focus();
 }
 
-export function closeOnLeave(event: React.FocusEvent<HTMLDetailsElement>): void {
+function closeOnLeave(event: React.FocusEvent<HTMLDetailsElement>): void {
   if (event.relatedTarget && !event.currentTarget.contains(event.relatedTarget))
     event.currentTarget.open = false;
 }
@@ -309,35 +289,34 @@ interface TableProps {
   readonly kind: DeclaredKind;
   readonly state: ListState;
   readonly items: readonly JsonRecord[];
+  readonly columns: readonly DeclaredField[];
   readonly isLoading: boolean;
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   readonly onSort: (sort: string) => void;
 }
 
-function Table({ kind, state, items, isLoading, selected, onSelect, onSort }: TableProps) {
-  const [columns] = useColumns(kind);
+function Table({ kind, state, items, columns, isLoading, selected, onSelect, onSort }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
-  const titleField = kind.fields.find(({ name }) => name === kind.title);
-  const nameOf = (item: JsonRecord): string =>
-    (titleField && shownOf(titleField, item[kind.title], { locale, t })) || t.unnamed;
+  const nameOf = (item: JsonRecord): string => titleOf(kind, item, spoken);
   const toggle = (id: string) => {
     const next = new Set(selected);
     if (!next.delete(id)) next.add(id);
     onSelect(next);
   };
   const links = (): HTMLElement[] => [...(body.current?.querySelectorAll<HTMLElement>('.row-link') ?? [])];
+  /** The row that has the focus, by its number. */
+  const focused = () => links().findIndex((link) => link.closest('tr')?.contains(document.activeElement));
   const move = (by: number) => {
     const all = links();
-    const at = all.findIndex((link) => link.closest('tr')?.contains(document.activeElement));
+    const at = focused();
     all[at < 0 ? 0 : Math.min(Math.max(at + by, 0), all.length - 1)]?.focus();
   };
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     x: () => {
-      const at = links().findIndex((link) => link.closest('tr')?.contains(document.activeElement));
-      const item = items[at];
+      const item = items[focused()];
       if (item) toggle(item.id as string);
     },
   });

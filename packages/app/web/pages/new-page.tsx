@@ -1,14 +1,14 @@
 /** Adds a record. The address can bring values: `?keeper=kpr_…`. */
 import { useState } from 'react';
 import type { DeclaredKind, DeclaredOperation } from '../../src/wire/declared.ts';
-import { Icon, Link, Title } from '../components/basics.tsx';
-import { Form, spoken } from '../components/form.tsx';
+import { Crumbs, PageHead } from '../components/basics.tsx';
+import { Form } from '../components/form.tsx';
 import { ask, fillPath } from '../lib/api.ts';
 import { useApp } from '../lib/app-context.tsx';
 import { type JsonRecord, judge, type Values, valuesOf } from '../lib/forms.ts';
-import { t } from '../lib/language.ts';
+import { spoken, t } from '../lib/language.ts';
 import { navigate, setUnsaved, usePlace } from '../lib/router.ts';
-import { titleOf } from './record-page.tsx';
+import { titleOf } from '../lib/values.ts';
 
 export function NewPage({
   kind,
@@ -43,19 +43,12 @@ export function NewPage({
     } else
       navigate(typeof value?.id === 'string' ? `${kind.page}/${value.id}` : kind.page, { replace: true });
     // After the way to the next page, which takes the notices of this one away.
-    notify({ text: t.saved(titleOf(kind, value)) });
+    notify({ text: t.saved(titleOf(kind, value, spoken)) });
   };
   return (
     <>
-      <nav aria-label={kind.several} className="crumbs">
-        <Link to={kind.page}>
-          <Icon name="left" />
-          {kind.several}
-        </Link>
-      </nav>
-      <header className="page-head">
-        <Title>{t.add(kind.singular)}</Title>
-      </header>
+      <Crumbs kind={kind} />
+      <PageHead title={t.add(kind.singular)} />
       <div className="card">
         <Form
           key={times}

@@ -1,9 +1,8 @@
 /** One record: its fields, what can be done with it now, what belongs to it, its files and its history. */
-import { useState } from 'react';
 import type { DeclaredKind } from '../../src/wire/declared.ts';
-import { Button, Icon, Link, RefusalNote, Title } from '../components/basics.tsx';
+import { Button, Crumbs, Link, PageHead, RefusalNote } from '../components/basics.tsx';
 import { Files } from '../components/files.tsx';
-import { History } from '../components/history.tsx';
+import { History, type HistoryPage, historyAddress } from '../components/history.tsx';
 import { OperationButton, perform, type Subject } from '../components/operation-button.tsx';
 import { ShortList } from '../components/short-list.tsx';
 import { Value } from '../components/value.tsx';
@@ -11,9 +10,9 @@ import { ask, asRefusal, isNotHere } from '../lib/api.ts';
 import { operationOf, ownOperations, useApp } from '../lib/app-context.tsx';
 import type { JsonRecord } from '../lib/forms.ts';
 import { useKeys, useLoad } from '../lib/hooks.ts';
-import { locale, t } from '../lib/language.ts';
+import { locale, spoken, t } from '../lib/language.ts';
 import { navigate } from '../lib/router.ts';
-import { momentText, shownOf } from '../lib/values.ts';
+import { momentText, titleOf } from '../lib/values.ts';
 import { NotHere } from './not-here.tsx';
 
 interface Shown {
@@ -25,21 +24,16 @@ interface Shown {
 
 export function RecordPage({ kind, id }: { readonly kind: DeclaredKind; readonly id: string }) {
   const path = `${kind.path}/${encodeURIComponent(id)}`;
-  const { value, refusal, reload } = useLoad(path, async (signal): Promise<Shown> => {
+  const { value, refusal, reload } = useLoad(path, async (address, signal): Promise<Shown> => {
     const [read, offered] = await Promise.all([
-      ask<JsonRecord>(path, { signal }),
-      ask<{ operations: readonly string[] }>(`${path}/operations`, { signal }),
+      ask<JsonRecord>(address, { signal }),
+      ask<{ operations: readonly string[] }>(`${address}/operations`, { signal }),
     ]);
     return { record: read.value, version: read.version, offered: offered.value.operations };
   });
   if (refusal && isNotHere(refusal)) return <NotHere kind={kind} />;
   if (refusal) return <RefusalNote refusal={refusal} retry={reload} />;
   return value && <Record key={id} {...{ kind, id, path, shown: value, reload }} />;
-}
-
-export function titleOf(kind: DeclaredKind, record: JsonRecord): string {
-  const field = kind.fields.find(({ name }) => name === kind.title);
-  return (field && shownOf(field, record[kind.title], { locale, t })) || t.unnamed;
 }
 
 interface RecordProps {
@@ -53,10 +47,11 @@ interface RecordProps {
 function Record({ kind, id, path, shown, reload }: RecordProps) {
   const { declaration, notify } = useApp();
   const { record, version, offered } = shown;
-  const [times, setTimes] = useState(0);
+  const events = historyAddress(path);
+  const history = useLoad<HistoryPage>(events);
   const after = () => {
     reload();
-    setTimes((before) => before + 1);
+    history.reload();
   };
   const subject: Subject = { id, version };
   const may = (verb: string) => offered.includes(`${kind.type}/${verb}`);
@@ -80,29 +75,21 @@ function Record({ kind, id, path, shown, reload }: RecordProps) {
   const files = kind.attachments;
   return (
     <>
-      <nav aria-label={kind.several} className="crumbs">
-        <Link to={kind.page}>
-          <Icon name="left" />
-          {kind.several}
-        </Link>
-      </nav>
-      <header className="page-head">
-        <Title>{titleOf(kind, record)}</Title>
-        <div className="row">
-          {ownOperations(declaration, kind.type)
-            .filter(({ name }) => offered.includes(name))
-            .map((operation) => (
-              <OperationButton key={operation.name} {...{ operation, subject }} onDone={after} />
-            ))}
-          {may('update') && (
-            <Link className="button main" to={`${kind.page}/${id}/edit`}>
-              {t.edit}
-            </Link>
-          )}
-          {may('archive') && <Button onClick={() => put('archive')}>{t.archive}</Button>}
-          {may('unarchive') && <Button onClick={() => put('unarchive')}>{t.unarchive}</Button>}
-        </div>
-      </header>
+      <Crumbs kind={kind} />
+      <PageHead title={titleOf(kind, record, spoken)}>
+        {ownOperations(declaration, kind.type)
+          .filter(({ name }) => offered.includes(name))
+          .map((operation) => (
+            <OperationButton key={operation.name} {...{ operation, subject }} onDone={after} />
+          ))}
+        {may('update') && (
+          <Link className="button main" to={`${kind.page}/${id}/edit`}>
+            {t.edit}
+          </Link>
+        )}
+        {may('archive') && <Button onClick={() => put('archive')}>{t.archive}</Button>}
+        {may('unarchive') && <Button onClick={() => put('unarchive')}>{t.unarchive}</Button>}
+      </PageHead>
       {typeof record.archivedAt === 'string' && (
         <p className="note">{t.archivedSince(momentText(record.archivedAt, locale))}</p>
       )}
@@ -133,10 +120,8 @@ function Record({ kind, id, path, shown, reload }: RecordProps) {
         </p>
       </section>
       <Related kind={kind} id={id} />
-      {files && (
-        <Files path={`${path}/attachments`} may={files} onChange={() => setTimes((before) => before + 1)} />
-      )}
-      <History kind={kind} path={`${path}/history`} times={times} />
+      {files && <Files path={`${path}/attachments`} may={files} onChange={history.reload} />}
+      <History kind={kind} address={events} first={history} />
     </>
   );
 }
