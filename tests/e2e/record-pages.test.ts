@@ -218,6 +218,7 @@ test('records are written down by forms, from one to the next, with errors besid
   await button(page, 'Save').click();
   await heading(page, 'Grace Hopper');
   await see(page, 'Saved: Grace Hopper');
+  await expect.poll(() => page.title()).toBe('Grace Hopper · Spoke & Sons');
 
   await page.getByRole('link', { name: 'Add bicycle' }).click();
   await page.getByLabel('Model').fill('Brompton C Line');

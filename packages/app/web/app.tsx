@@ -1,5 +1,5 @@
 /** The frame around every page: the way to the others, the notices, and the page of the present address. */
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
 import type { Declaration } from '../src/wire/declared.ts';
 import { Button, Icon, Link, RefusalNote } from './components/basics.tsx';
 import { Dialog } from './components/dialog.tsx';
@@ -56,11 +56,6 @@ function Frame({ notice }: { readonly notice: Placed | null }) {
   const [openAt, setOpenAt] = useState<string | null>(null);
   const isOpen = openAt === path;
   useKeys({ '?': () => setHelping(true) });
-  useEffect(() => {
-    const heading = document.querySelector('h1')?.textContent ?? '';
-    document.title =
-      heading === '' || heading === around.business ? around.business : `${heading} · ${around.business}`;
-  });
   return (
     <>
       <a className="skip" href="#main">

@@ -59,7 +59,7 @@ async function offered(
   c: AppContext,
   record: AddressedRecord,
 ): Promise<z.input<typeof offeredResponse>> {
-  const { entity, output } = await readRecord(services, c, record, c.req.param(record.parameter) ?? '');
+  const { entity, output } = await readRecord(services, c, record);
   const caller = await actingCaller(services, c);
   const held = await holdingsOf(services, c, caller);
   const isHeld = async ({ declaration }: JudgedOperation): Promise<boolean> => {

@@ -3,6 +3,7 @@ import { inputShape, type JsonSchema } from '@freehold/contracts/http';
 import { httpBinding, isReadOnly, type OperationDeclaration, pathParams } from '@freehold/operations';
 import { z } from 'zod';
 import type { App } from '../declaration/app.ts';
+import { PATHS } from '../pages/frame.ts';
 import { type AnyRecords, recordTypesOf } from '../records/records.ts';
 import type { DeclaredField, DeclaredKind, DeclaredOperation } from '../wire/declared.ts';
 import { fieldModels, inWords, type TargetsByPattern } from './field-models.ts';
@@ -76,14 +77,15 @@ function kindOf({ type, shape }: AnyRecords, targets: TargetsByPattern): Declare
   };
 }
 
-/** The addresses of supplied pages, which no type of records has. */
-const SUPPLIED = new Set(['accept-invite', 'account', 'claim', 'erase', 'log', 'settings', 'team']);
-/** The first segments of addresses that are no pages. */
-const CLOSED = new Set(['api', 'assets', 'internal', 'oauth', 'problems', 'public']);
+/** The first segments of addresses that no type of records has: those of supplied pages, and of what is no page. */
+const TAKEN = new Set([
+  ...Object.values(PATHS).map((path) => path.split('/')[1]),
+  ...['api', 'assets', 'internal', 'problems', 'public'],
+]);
 
 /** The address of the pages of a type. */
 function pageOf(plural: string): string {
-  return SUPPLIED.has(plural) || CLOSED.has(plural) ? `/records/${plural}` : `/${plural}`;
+  return TAKEN.has(plural) ? `/records/${plural}` : `/${plural}`;
 }
 
 function operationModel(

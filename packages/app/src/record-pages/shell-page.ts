@@ -64,13 +64,14 @@ export function mountRecordPages(app: Hono<AppEnv>, pages: Pages): void {
   if (!built || !hasRecordPages(services)) return;
   const accent = accentColors(colorOf(services.app.look ?? {}) ?? ACCENT_DEFAULT);
   const css = variablesOf(accent);
+  const own = ownFiles(services);
   let policy: Promise<string> | undefined;
   const answer = async (c: AppContext, next: () => Promise<void>) => {
     if (c.req.path !== PATHS.front && !isNavigation(c)) return next();
     const x = await openExchange(pages, c);
     if (x.me.status !== 'member') return frontPage(x);
     policy ??= hashOf(css).then(policyOf);
-    return pageResponse(x, { ...built, css, policy: await policy });
+    return pageResponse(x, { ...built, own, css, policy: await policy });
   };
   for (const path of [
     PATHS.front,
@@ -116,11 +117,12 @@ interface OwnFiles {
 }
 
 interface Shell extends Built {
+  readonly own: Readonly<Record<string, OwnFiles>>;
   readonly css: string;
   readonly policy: string;
 }
 
-function pageResponse(x: Exchange, { script, parts, texts, style, css, policy }: Shell): Response {
+function pageResponse(x: Exchange, { script, parts, texts, style, own, css, policy }: Shell): Response {
   const { look, spoken, me, services } = x;
   const surroundings = {
     business: me.business,
@@ -128,7 +130,7 @@ function pageResponse(x: Exchange, { script, parts, texts, style, css, policy }:
     roles: me.roles.map(({ name }) => name),
     places: placesOf(x).filter(({ path }) => path !== PATHS.front),
     languages: services.app.look?.language === undefined,
-    own: ownFiles(services),
+    own,
   };
   // So that they are not waited for one after the other.
   const early = [...parts, texts.get(spoken.tag.split('-', 1)[0] as string)].filter(

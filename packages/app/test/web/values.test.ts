@@ -112,3 +112,7 @@ test('values are shown in the language of the reader', () => {
     shownOf(field('choice', { options: [{ value: 'in_work', label: 'In work' }] }), 'in_work', ENGLISH),
   ).toBe('In work');
 });
+
+test('a text that is no moment is an empty field: an address can bring it', () => {
+  expect(typedOf(field('moment'), 'soon', ENGLISH)).toBe('');
+});

@@ -2,6 +2,7 @@
 import { type ComponentProps, type ReactNode, useEffect, useRef } from 'react';
 import type { DeclaredKind } from '../../src/wire/declared.ts';
 import { type Refusal, signInAddress } from '../lib/api.ts';
+import { useApp } from '../lib/app-context.tsx';
 import { t } from '../lib/language.ts';
 import { navigate } from '../lib/router.ts';
 
@@ -87,12 +88,19 @@ export function Crumbs({
 }
 
 /**
- * The heading of a page, with its buttons. It takes the focus when the page is new, so that it is read out and the keyboard
+ * The heading of a page, which is the title of the window, with its buttons. It takes the focus when the page is new, so that it is read out and the keyboard
  * begins there.
  */
 export function PageHead({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   const element = useRef<HTMLHeadingElement>(null);
+  const { business } = useApp().around;
   useEffect(() => element.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    if (title !== business) document.title = `${title} · ${business}`;
+    return () => {
+      document.title = business;
+    };
+  }, [title, business]);
   return (
     <header className="page-head">
       <h1 tabIndex={-1} ref={element}>
