@@ -167,6 +167,11 @@ test('the page of a member runs our own files alone, and is kept by no cache', a
   );
   expect((await ada.http('GET', '/animals', undefined, { accept: 'application/json' })).status).toBe(404);
   expect((await ada.http('GET', '/others', undefined, HTML)).status).toBe(404);
+  // A cookie can hold any text: one that is no language of ours counts for nothing.
+  for (const cookie of ['language=de-%0d%0ax', 'language=de-!', 'language=constructor']) {
+    const answer = await ada.http('GET', '/', undefined, { ...HTML, 'accept-language': 'de', cookie });
+    expect([answer.status, answer.headers.get('content-language')]).toEqual([200, 'de']);
+  }
 });
 
 test('others than members get the supplied page at every address, and come back to it after signing in', async () => {

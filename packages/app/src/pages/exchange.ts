@@ -13,7 +13,7 @@ import type { Me } from '../wire/wire.ts';
 import { PATHS, type PageContent, type Place, pageResponse } from './frame.ts';
 import { type Look, makeLook } from './style.ts';
 import type { Texts } from './texts/shape.ts';
-import { chooseTexts, type Spoken } from './texts/tables.ts';
+import { chooseTexts, type Spoken, TEXTS } from './texts/tables.ts';
 
 /** The parts that all pages of an application share. */
 export interface Pages {
@@ -55,7 +55,10 @@ const LANGUAGE_COOKIE = 'language';
 
 /** The declared language, else the one that the reader chose, else the one that their browser prefers. */
 export function spokenFor({ app }: Services, c: AppContext): Spoken {
-  return chooseTexts(app.look?.language ?? getCookie(c, LANGUAGE_COOKIE), c.req.header('accept-language'));
+  const chosen = getCookie(c, LANGUAGE_COOKIE);
+  // A cookie can hold any text, and the language goes into a header.
+  const known = chosen !== undefined && Object.hasOwn(TEXTS, chosen) ? chosen : undefined;
+  return chooseTexts(app.look?.language ?? known, c.req.header('accept-language'));
 }
 
 /** While the declaration lets no person in, a cookie counts for nothing. */
