@@ -242,6 +242,8 @@ test('a file is sent and downloaded over its routes, in parts, and in the encodi
       .split('\r\n')
       .map((line) => line.split(',', 1)[0]),
   ).toEqual(['name', ...Array.from({ length: 1_001 }, (_, n) => `x${n}`)]);
+  const short = await ada.http('POST', '/api/animal-imports/file', `name,fee\n${'a,1\n'.repeat(12_000)}`);
+  expect([short.status, await short.json()]).toMatchObject([201, { lines: 12_000 }]);
   const workbook = await ada.http('POST', '/api/animal-imports/file', animalsWorkbook());
   expect(await workbook.json()).toMatchObject({
     lines: 1,

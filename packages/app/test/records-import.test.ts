@@ -379,3 +379,31 @@ test('an import says of a record that may not be read no more than of one that i
     keeper: { id: grace.id },
   });
 });
+
+test('no transaction of an import has more than its share of the lines', async () => {
+  await using opened = await openClinic();
+  const { instance, ada } = opened;
+  const csvOf = (count: number) => csv('name,phone', ...Array.from({ length: count }, (_, n) => `Kay,${n}`));
+  await expect(ada.call('keeper/import', { csv: csvOf(5_001) })).rejects.toMatchObject({
+    code: 'payload_too_large',
+    reason: 'import_part_lines',
+  });
+  const { id } = await ada.call('keeper/import', { csv: csvOf(1_200) });
+  const steps = async () => {
+    await instance.deliver();
+    return ((await (await ada.http('GET', `/api/long-works/${id}`)).json()) as { step: number }).step;
+  };
+  // Fifty lines each, and one that finds no more.
+  expect(await steps()).toBe(25);
+  await ada.call('keeper/import-check', { import: id });
+  // The keys of the first judgement are given back a thousand at a time.
+  expect(await steps()).toBe(25 + 1 + 25);
+  expect(await ada.call('keeper/import-show', { import: id })).toMatchObject({ ready: 1_200, errors: 0 });
+  await ada.call('keeper/import-apply', { import: id });
+  // Made, moved, and none to change.
+  expect(await steps()).toBe(51 + 25 + 25 + 1);
+  const perTransaction = instance.sql<{ n: number }>(
+    `SELECT count(*) AS n FROM _spine_events WHERE type = 'keeper.created' GROUP BY invocation`,
+  );
+  expect(new Set(perTransaction.map(({ n }) => n))).toEqual(new Set([50]));
+});

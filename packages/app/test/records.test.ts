@@ -1,7 +1,7 @@
 /** Records: what a declaration of fields does, on an instance in memory. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { day, defineApp, records, signedIn, statementsOf } from '../src/index.ts';
+import { day, defineApp, records, relation, signedIn, statementsOf } from '../src/index.ts';
 import { testApp } from '../src/testing/index.ts';
 import { clinic } from './clinic.ts';
 
@@ -296,6 +296,11 @@ test('a type of two words, and a field that must be there and can be null', asyn
   await ada.call('work-order/archive', { workOrder: made.id });
 });
 
+const plain = {
+  fields: z.object({ name: z.string() }),
+  permissions: { read: 'pet.read', write: 'pet.write' },
+};
+
 test.each([
   [
     'a field that no column holds',
@@ -332,7 +337,14 @@ test.each([
     { fields: z.object({ a: z.int() }), filter: ['b'] },
     /filter names a field that it does not have: b/,
   ],
+  [
+    'an import that would read all records of another kind for a name',
+    {
+      fields: z.object({ a: z.string(), owner: relation(records('vet', { ...plain, sort: ['createdAt'] })) }),
+      permissions: { ...plain.permissions, import: 'pet.import' },
+    },
+    /its import finds owner by name, and no index has the names: let 'vet' be sorted by them/,
+  ],
 ])('%s is refused where it is declared', (_title, options, words) => {
-  const permissions = { read: 'pet.read', write: 'pet.write' };
-  expect(() => records('pet', { ...options, permissions } as never)).toThrow(words);
+  expect(() => records('pet', { ...plain, ...options } as never)).toThrow(words);
 });

@@ -17,6 +17,7 @@ import { csvOfWorkbook, isWorkbook, WORKBOOK_BYTES_MAX } from './xlsx.ts';
 const FILE_BYTES_MAX = 50 * 1_024 * 1_024;
 /** The characters that are sent to an operation at a time: some ten milliseconds of work. */
 const PART_LENGTH = 60_000;
+const PART_LINES = 4_000;
 
 export function mountRecordFiles(app: Hono<AppEnv>, services: Services): void {
   mountRoutes(
@@ -85,19 +86,22 @@ async function receiveFile(services: Services, c: AppContext, type: string): Pro
     started = (await invokeAsCaller(services, c, operation, { ...named, csv, isLast })) as { id: string };
     part += 1;
   };
+  let text = '';
+  /** Sends whole parts while the text is longer than so many characters. */
+  const sendParts = async (length: number): Promise<void> => {
+    while (text.length > length) {
+      const end = endOfPart(text);
+      if (end === text.length) return;
+      await send(text.slice(0, end), false);
+      text = text.slice(end);
+    }
+  };
   try {
-    let text = '';
     for await (const more of textOf(c.req.raw.body)) {
       text += more;
-      while (text.length >= 2 * PART_LENGTH) {
-        await send(text.slice(0, PART_LENGTH), false);
-        text = text.slice(PART_LENGTH);
-      }
+      await sendParts(2 * PART_LENGTH);
     }
-    if (text.length > PART_LENGTH) {
-      await send(text.slice(0, PART_LENGTH), false);
-      text = text.slice(PART_LENGTH);
-    }
+    await sendParts(0);
     await send(text, true);
   } catch (error) {
     const { id } = (started as { readonly id: string } | null) ?? {};
@@ -105,6 +109,14 @@ async function receiveFile(services: Services, c: AppContext, type: string): Pro
     throw error;
   }
   return c.json(started, 201);
+}
+
+/** Returns the end of the part with which a text begins: by its length, and by its lines. */
+function endOfPart(text: string): number {
+  const lines = /[\r\n]/g;
+  for (let marks = 0; marks < PART_LINES; marks++)
+    if (!lines.test(text) || lines.lastIndex > PART_LENGTH) return Math.min(text.length, PART_LENGTH);
+  return lines.lastIndex;
 }
 
 /**

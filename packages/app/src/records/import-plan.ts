@@ -12,7 +12,16 @@ export const ERROR_COLUMN = 'error';
 /** The column with the id of a related record beside that of its name. */
 export const idColumnOf = (field: string): string => `${field}.id`;
 
-export type Phase = 'receiving' | 'mapping' | 'checking' | 'checked' | 'applying' | 'moving' | 'changing';
+/** `clearing`: the keys of an earlier judgement are given back. */
+export type Phase =
+  | 'receiving'
+  | 'mapping'
+  | 'clearing'
+  | 'checking'
+  | 'checked'
+  | 'applying'
+  | 'moving'
+  | 'changing';
 export type Duplicates = 'refuse' | 'skip' | 'update';
 
 /** The choices of a person about an import. */

@@ -49,6 +49,9 @@ export function importWorks(parts: ImportParts): Readonly<Record<string, LongWor
 function importStep(ctx: OperationContext, parts: ImportParts, work: WorkHandle): void {
   const data = work.data as unknown as ImportData;
   switch (data.phase) {
+    case 'clearing':
+      work.save({ data: stored({ ...data, phase: afterClearing(work) }), next: 'run' });
+      return;
     case 'checking':
       ctx.check(parts.write);
       check(ctx, parts, work, data);
@@ -66,6 +69,11 @@ function importStep(ctx: OperationContext, parts: ImportParts, work: WorkHandle)
     default:
       work.save({ next: 'wait' });
   }
+}
+
+/** Gives some keys of an earlier judgement back. Returns the phase that follows. */
+export function afterClearing({ rows }: WorkHandle): 'clearing' | 'checking' {
+  return rows.unclaim() ? 'checking' : 'clearing';
 }
 
 /** Judges some lines, before any of them counts. */

@@ -83,6 +83,12 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       columns.map(({ column }) => column),
       true,
     );
+  if (options.permissions.import !== undefined)
+    for (const { name, target } of fields)
+      if (target && !isFoundByTitle(target.table))
+        fail(
+          `its import finds ${name} by name, and no index has the names: let '${target.type}' be sorted by them`,
+        );
   const title = options.title === undefined ? (fields[0] as Field) : textOf(options.title, 'title');
   const personal = (options.personal ?? []).map((name) => named(name, 'personal'));
   return {
@@ -116,6 +122,10 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       };
     },
   };
+}
+
+function isFoundByTitle({ indexes, title }: RecordTable): boolean {
+  return indexes.some(({ columns: [first, second] }) => first === 'archived' && second === title);
 }
 
 /** The schema of a record as its readers see it: `Item` for the type `item`. */

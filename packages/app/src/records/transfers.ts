@@ -17,7 +17,7 @@ import {
   requiredFields,
   targetsOf,
 } from './import-plan.ts';
-import { type ImportParts, stored, undoKind } from './import-steps.ts';
+import { afterClearing, type ImportParts, stored, undoKind } from './import-steps.ts';
 import { keyOf, listRows, type StoredRow } from './list.ts';
 import { HIDDEN, importKind, SHOWN } from './partitions.ts';
 import { presentRows } from './rows.ts';
@@ -26,6 +26,8 @@ import { entityOf } from './writes.ts';
 
 /** The characters of one part of a file. */
 export const PART_LENGTH_MAX = 500_000;
+/** The lines of one part: they are staged in one transaction. */
+const PART_LINES_MAX = 5_000;
 const COLUMNS_MAX = 100;
 const LINES_MAX = 200_000;
 /** Records, or lines with errors, in one part of an answer. */
@@ -290,6 +292,12 @@ function receive(
   const header = isFirst ? headerOf(records[0]) : data.header;
   const lines = isFirst ? records.slice(1) : records;
   const before = data.lines;
+  if (lines.length > PART_LINES_MAX)
+    throw new PlatformError(
+      'payload_too_large',
+      `A part of a file has at most ${PART_LINES_MAX} lines. Send it in several parts.`,
+      { reason: 'import_part_lines' },
+    );
   if (before + lines.length > LINES_MAX)
     throw new PlatformError('payload_too_large', `A file has at most ${LINES_MAX} lines. Divide it.`, {
       reason: 'import_lines',
@@ -350,14 +358,13 @@ function planned(shape: RecordShape, data: ImportData, given: GivenPlan): Import
 /** Writes what came; once all has, its lines are judged, if every field that needs a column has one. */
 function save(shape: RecordShape, work: WorkHandle, data: ImportData, isWhole: boolean): void {
   const isMapped = missingOf(shape, data).length === 0;
-  const phase = !isWhole ? 'receiving' : isMapped ? 'checking' : 'mapping';
+  const phase = !isWhole ? 'receiving' : isMapped ? afterClearing(work) : 'mapping';
   const fresh = { at: 0, ready: 0, errors: 0, skipped: 0, updates: 0 };
-  if (phase === 'checking') work.rows.unclaim();
   work.save({
     data: stored({ ...data, ...fresh, phase }),
     done: 0,
     total: data.lines,
-    next: phase === 'checking' ? 'run' : 'wait',
+    next: isWhole && isMapped ? 'run' : 'wait',
   });
 }
 
@@ -405,6 +412,7 @@ function present(ctx: OperationContext, shape: RecordShape, id: string): RecordI
 
 function stateOf({ state }: WorkHandle, { phase }: ImportData): RecordImport['state'] {
   if (state !== 'running' && state !== 'waiting') return state;
+  if (phase === 'clearing') return 'checking';
   return phase === 'moving' || phase === 'changing' ? 'finishing' : phase;
 }
 

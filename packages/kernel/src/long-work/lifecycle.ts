@@ -23,8 +23,6 @@ const ATTEMPTS_MAX = 5;
 const RETRY_MS = 60_000;
 /** A time that lies further ahead is of a clock that was wrong. */
 const AHEAD_MAX_MS = 120_000;
-/** Rows that are removed in one transaction. */
-const ROWS_PER_PART = 1_000;
 
 export interface LifecycleParts extends OutsideParts {
   readonly vertical: Vertical;
@@ -109,9 +107,9 @@ export function tidyWork(parts: LifecycleParts, entry: WorkEntry): void {
   } else if (state === 'stopping') {
     const abandon = vertical.works?.[kind]?.abandon;
     const isTakenBack = abandon?.({ sql, now: unit.now() }, { id, mark }) ?? true;
-    if (!isTakenBack || !works.clearRows(id, ROWS_PER_PART)) works.update(id, { nextAtMs: unit.now() });
+    if (!isTakenBack || !works.clear(id)) works.update(id, { nextAtMs: unit.now() });
     else endWork(parts, entry, ending ?? 'cancelled');
-  } else if (works.clearRows(id, ROWS_PER_PART)) works.remove(id);
+  } else if (works.clear(id)) works.remove(id);
 }
 
 function endWork(parts: LifecycleParts, entry: WorkEntry, state: 'failed' | 'cancelled'): void {

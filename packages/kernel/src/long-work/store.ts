@@ -150,25 +150,27 @@ export function makeWorkStore(db: SqlDatabase) {
       );
       return db.get<{ number: number }>(LONG_WORK_SQL.key, work, key)?.number ?? number;
     },
-    unclaim: (work: string): void => db.run('DELETE FROM _spine_work_keys WHERE work = ?', work),
-    /** Deletes so many rows, and then as many keys. Returns whether none is left. */
-    clearRows: (work: string, limit: number): boolean => {
-      for (const [table, column] of [
-        ['_spine_work_rows', 'number'],
-        ['_spine_work_keys', 'key'],
-      ] as const) {
-        const last = db.all<{ at: string | number }>(
-          `SELECT ${column} AS at FROM ${table} WHERE work = ? ORDER BY ${column} LIMIT ? + 0`,
-          work,
-          limit,
-        );
-        const end = last.at(-1);
-        if (end) db.run(`DELETE FROM ${table} WHERE work = ? AND ${column} <= ?`, work, end.at);
-        if (last.length === limit) return false;
-      }
-      return true;
-    },
+    /** Deletes a part of the keys. Returns whether none is left. */
+    unclaim: (work: string): boolean => clearPart(db, KEYS, work),
+    /** Deletes a part of the rows, or of the keys. Returns whether none is left. */
+    clear: (work: string): boolean => clearPart(db, ROWS, work) && clearPart(db, KEYS, work),
   };
+}
+
+const ROWS = { table: '_spine_work_rows', column: 'number' } as const;
+const KEYS = { table: '_spine_work_keys', column: 'key' } as const;
+/** The number that is deleted in one transaction. */
+const PART = 1_000;
+
+function clearPart(db: SqlDatabase, { table, column }: typeof ROWS | typeof KEYS, work: string): boolean {
+  const part = db.all<{ at: string | number }>(
+    `SELECT ${column} AS at FROM ${table} WHERE work = ? ORDER BY ${column} LIMIT ? + 0`,
+    work,
+    PART,
+  );
+  const end = part.at(-1);
+  if (end) db.run(`DELETE FROM ${table} WHERE work = ? AND ${column} <= ?`, work, end.at);
+  return part.length < PART;
 }
 
 interface StoredRow extends Omit<WorkRow, 'value'> {

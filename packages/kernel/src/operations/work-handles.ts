@@ -78,7 +78,7 @@ export function workOf(parts: ContextParts, frame: Frame, id: string): WorkHandl
       },
       unclaim: () => {
         requireWritable(frame, 'give back the keys of long work');
-        works.unclaim(id);
+        return works.unclaim(id);
       },
     },
     save: (change) => saveWork(parts, frame, id, change),

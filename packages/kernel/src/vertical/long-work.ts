@@ -85,8 +85,8 @@ export interface WorkRows {
   after(number: number, limit: number, status?: string): readonly WorkRow[];
   /** Returns the number of the row that took a key first: this one, if none has. */
   claim(key: string, number: number): number;
-  /** Gives all keys back. */
-  unclaim(): void;
+  /** Gives up to a thousand keys back. Returns whether none is left. */
+  unclaim(): boolean;
 }
 
 /** Checks the long work of a vertical. */
