@@ -1,6 +1,7 @@
 /**
  * `npm test`: everything CI runs. Sets up what the tests need (the web build, Chromium), then checks the code and runs
- * every suite, in lanes beside one another. Prints the slowest files and closes with the line `N passed, N failed`.
+ * every suite, in lanes beside one another. Prints the slowest files, names what failed (the lanes print thousands of
+ * lines, and the end is what a reader of a log sees), and closes with the line `N passed, N failed`.
  * `npm run test:long` runs the same suites with their full matrices and long properties.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,6 +11,8 @@ import { requireChromium } from './chromium.ts';
 import { root, runStep, type Step } from './run.ts';
 
 const SLOWEST = 20;
+const FAILURE_LINES = 12;
+const FAILURE_WIDTH = 300;
 
 interface FileTime {
   readonly file: string;
@@ -23,21 +26,39 @@ interface Report {
     readonly name: string;
     readonly startTime: number;
     readonly endTime: number;
+    /** Why the file did not load; empty where it did. */
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
   }[];
 }
 
 const scratch = mkdtempSync(join(tmpdir(), 'freehold-test-'));
 const counts = { passed: 0, failed: 0 };
 const times: FileTime[] = [];
+const failures: string[] = [];
+
+function fail(what: string, why = ''): void {
+  counts.failed += 1;
+  const lines = why.split('\n').filter((line) => line !== '' && !/node_modules|<anonymous>/.test(line));
+  failures.push(
+    [what, ...lines.slice(0, FAILURE_LINES).map((line) => `    ${line.slice(0, FAILURE_WIDTH)}`)].join('\n'),
+  );
+}
 
 /** One step that either passes or fails as a whole. */
 async function step(next: Step): Promise<void> {
-  counts[(await runStep(next)) ? 'passed' : 'failed'] += 1;
+  if (await runStep(next)) counts.passed += 1;
+  else fail(next.name);
 }
 
 /** A test run, whose tests are counted one by one. */
 async function suite(name: string, ...args: string[]): Promise<void> {
   const report = join(scratch, `${name}.json`);
+  const before = failures.length;
   const ok = await runStep({
     name: `tests: ${name}`,
     command: [
@@ -54,15 +75,25 @@ async function suite(name: string, ...args: string[]): Promise<void> {
       readFileSync(report, 'utf8'),
     ) as Report;
     counts.passed += numPassedTests;
-    counts.failed += numFailedTests;
-    for (const { name: file, startTime, endTime } of testResults)
-      times.push({ file: relative(root, file), ms: endTime - startTime });
-    // A run can fail without a failing test: a file that does not load, an unhandled rejection, no test at all.
-    if (!ok && numFailedTests === 0) counts.failed += 1;
-    if (numPassedTests + numFailedTests === 0) counts.failed += 1;
-  } catch {
-    counts.failed += 1;
+    for (const { name: path, startTime, endTime, message, assertionResults } of testResults) {
+      const file = relative(root, path);
+      times.push({ file, ms: endTime - startTime });
+      const failed = assertionResults.filter(({ status }) => status === 'failed');
+      for (const { fullName, failureMessages } of failed)
+        fail(`${file}: ${fullName}`, failureMessages.join('\n'));
+      if (message !== '' && failed.length === 0) fail(file, message);
+    }
+    // A run can fail without a failing test: an unhandled rejection, no test at all.
+    if (!ok && failures.length === before)
+      fail(`tests: ${name}`, 'The run failed. Its output above says why.');
+    if (numPassedTests + numFailedTests === 0) fail(`tests: ${name}`, 'No test ran.');
+  } catch (error) {
+    fail(`tests: ${name}`, `No report: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+function printFailures(): void {
+  if (failures.length > 0) console.log(`\nWhat failed:\n\n${failures.join('\n\n')}`);
 }
 
 function printSlowest(): void {
@@ -93,11 +124,11 @@ try {
   ]);
   printSlowest();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  counts.failed += 1;
+  fail('The test command itself', error instanceof Error ? error.message : String(error));
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
+printFailures();
 console.log(`\nAfter ${Math.round((performance.now() - startedAtMs) / 1000)} s:`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exitCode = counts.failed === 0 ? 0 : 1;

@@ -201,8 +201,8 @@ export const RUNTIME: readonly Mutant[] = [
     requirement: null,
     claim: 'A request that meets the end of a process starts a second one over the same objects.',
     file: `${src}/process/vertical-process.ts`,
-    find: 'this.#predecessor = end().then(() => this.#down());',
-    replace: 'void end().then(() => this.#down());',
+    find: 'this.#predecessor = end().then(() => {',
+    replace: 'void end().then(() => {',
     killer: inNode(processes, 'a request that meets the end of a process waits for it'),
   },
   {
