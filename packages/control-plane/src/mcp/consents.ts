@@ -76,8 +76,8 @@ export function makeConsents({ secrets, now }: ConsentsDeps): Consents {
 
 /** The caller, down to the program that acts: another program of the same member asks for itself. */
 function callerOf(actor: Actor): readonly string[] {
-  const member = actor.kind === 'staff' || actor.kind === 'builder' ? actor : null;
-  return [actor.kind, actor.id, member?.token ?? '', member?.program?.id ?? ''];
+  const token = 'token' in actor ? actor.token : undefined;
+  return [actor.kind, actor.id, token ?? ''];
 }
 
 function digestOf({ tool, input }: PlannedCall, plan: object): string {

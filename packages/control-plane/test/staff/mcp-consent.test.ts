@@ -3,8 +3,9 @@ import { MCP_META } from '@freehold/operations/mcp';
 import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { letProgramIn } from '../../../directory/test/staff.ts';
 import { modernCall } from '../../../vertical-host/test/mcp/messages.ts';
-import { type Fixture, ORIGIN, openFixture } from './fixture.ts';
+import { type Fixture, ORIGIN, openFixture, signedIn } from './fixture.ts';
 
 const MINUTE_MS = 60_000;
 const accept: ElicitResult = { action: 'accept', content: { ok: true } };
@@ -301,6 +302,20 @@ describe('an answer', () => {
     const { error } = await sent(fixture, suspend, { ...agreed, requestState, token });
     expect(error).toMatchObject({ code: -32602 });
     expect(await rows()).toEqual([]);
+  });
+
+  test('by another program of the same member does nothing', async () => {
+    const { fixture, suspend, rows } = await open();
+    const ada = await signedIn(fixture, 'ada', 'operator');
+    const letIn = () => letProgramIn({ admin: fixture.hostAdmin }, ada.id);
+    const [one, other] = [await letIn(), await letIn()];
+    const { result } = await sent(fixture, suspend, { token: one.access });
+    const answer = { ...agreed, requestState: result?.requestState ?? '' };
+    const { error } = await sent(fixture, suspend, { ...answer, token: other.access });
+    expect(error).toMatchObject({ code: -32602 });
+    expect(await rows()).toEqual([]);
+    const done = await sent(fixture, suspend, { ...answer, token: one.access });
+    expect(done.result?.structuredContent).toMatchObject({ status: 'suspended' });
   });
 
   test('for another call does nothing: the person is asked about that', async () => {
