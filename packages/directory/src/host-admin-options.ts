@@ -45,6 +45,11 @@ export interface HostAdminOptions {
   readonly anchor?: LogAnchor;
   /** Makes the time limits of verticals and providers. Default: `AbortSignal.timeout`. */
   readonly deadline?: Deadline;
+  /**
+   * The issuer at which the members of the roster sign in. The programs of a member who signed in at another one are refused.
+   * Default: none, and the programs of all members are refused.
+   */
+  readonly staffIssuer?: string | null;
   /** The time without a request that ends a session of the roster, in milliseconds. Default: none does. */
   readonly staffIdleMs?: number;
   /** The place for backups. Default: none, and operations that need it answer `unsupported`. */

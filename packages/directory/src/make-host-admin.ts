@@ -60,8 +60,9 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
   const performers = performersFor(world, parts, options);
   const { directory } = world;
   const { issues, long, registry } = parts;
+  const { staffIssuer = null } = options;
   return {
-    authenticate: makeAuthenticate({ ...world, onIncident: world.incident('touchToken') }),
+    authenticate: makeAuthenticate({ ...world, staffIssuer, onIncident: world.incident('touchToken') }),
 
     perform: async (received) => {
       const performed = performers.get(received.operation);
@@ -91,6 +92,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...makeServiceTokens(world),
     staff: makeStaffSignIns({
       ...world,
+      staffIssuer,
       idleMs: options.staffIdleMs ?? null,
       onIncident: world.incident('staffSeen'),
     }),

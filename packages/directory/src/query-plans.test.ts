@@ -113,7 +113,7 @@ const FILTERED: [string, Statement][] = [
   ['sessions of a member', { sql: SESSIONS_OF, params: ['stf_1', 0] }],
   ['programs of a member', { sql: PROGRAMS_OF, params: ['stf_1', 0] }],
   ['staff tokens of a member', { sql: TOKENS_OF, params: ['stf_1', 0] }],
-  ['the caller behind a program’s token', { sql: PROGRAM_CALLER, params: ['hash', 0] }],
+  ['the caller behind a program’s token', { sql: PROGRAM_CALLER, params: ['hash', 0, 'issuer'] }],
   ['scopes by tenant', scopesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['scopes by vertical', scopesPage({ ...page, vertical: 'fieldwork', cursor })],
   [

@@ -29,6 +29,8 @@ import {
 } from '../src/index.ts';
 import { makeVerticalDouble, type VerticalDouble } from './vertical-double.ts';
 
+/** The issuer at which members of the roster sign in. */
+export const STAFF_ISSUER = 'https://id.example.test';
 export const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada', role: 'admin' };
 export const SERVICE: Actor = { kind: 'service', id: 'tok_01jd0000000000000000000001', name: 'cli' };
 
@@ -81,6 +83,7 @@ export async function openPlatform(
       | 'deadline'
       | 'connections'
       | 'staffIdleMs'
+      | 'staffIssuer'
       | 'destroyTenantKeys'
       | 'hostnames'
       | 'runtime'
@@ -120,7 +123,8 @@ export async function openPlatform(
     // No test waits for a clock: events are reported at once.
     const sleep: HostAdminOptions['sleep'] = (_ms, signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-    return { engine, admin: makeHostAdmin({ engine, gateway, originOf, sleep, ...world, ...options }) };
+    const wiring = { engine, gateway, originOf, sleep, staffIssuer: STAFF_ISSUER, ...world, ...options };
+    return { engine, admin: makeHostAdmin(wiring) };
   };
   let running = open();
   /** Work that a test holds up for ever is left as a crash would leave it. */

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import type { RosterRole, StaffRecord, StaffTokenRecord } from '../src/admin-operations.ts';
 import { CONTROL_PLANE, type DirectoryHostAdmin } from '../src/index.ts';
-import type { Platform } from './platform.ts';
+import { STAFF_ISSUER as ISSUER, type Platform } from './platform.ts';
 
-export const ISSUER = 'https://id.example.test';
+export { ISSUER };
+
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 export const VERIFIER = 'a-verifier-of-the-tests.forty-three-characters-and-more';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');

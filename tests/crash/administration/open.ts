@@ -104,6 +104,7 @@ export async function openInPlace(
       local: (vertical) => (vertical === 'library' ? libraryHost : own.local(vertical)),
     },
     baseDomains: ['apps.example'],
+    staffIssuer: 'https://id.example.test',
     anchor: openAnchor({ file: join(place, PLACE.anchor) }),
     backups: withHolds(makeFileBackups(join(place, PLACE.backups)), held),
     hostnames: {

@@ -131,6 +131,7 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
       fetch: makeProviderFetch(guarded, feeds.onFailure),
       baseUrl: addresses.apiOrigin,
     },
+    staffIssuer: options.issuerClient?.url ?? null,
     ...(settings.staff.idleMs === null ? {} : { staffIdleMs: settings.staff.idleMs }),
     ...(settings.anchor === null
       ? {}

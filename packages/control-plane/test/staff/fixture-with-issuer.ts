@@ -41,6 +41,7 @@ export async function openFixtureWithIssuer(
   const client = { url: issuer.url, clientId: 'freehold', clientSecret: CLIENT_SECRET };
   const fixture = await openFixture({
     origin: () => origin,
+    staffIssuer: issuer.url,
     relyingParty: () =>
       makeStaffSignIn({
         client: client,

@@ -45,9 +45,11 @@ export async function openFixture(
   options: Partial<ControlPlaneOptions> & {
     readonly relyingParty?: (clock: { ms: number }) => () => StaffRelyingParty | null;
     readonly fetchDocument?: StaffOptions['fetchDocument'];
+    /** Default: {@link ISSUER}. */
+    readonly staffIssuer?: string;
   } = {},
 ): Promise<Fixture> {
-  const { relyingParty = () => () => cookieParty, fetchDocument, ...more } = options;
+  const { relyingParty = () => () => cookieParty, fetchDocument, staffIssuer = ISSUER, ...more } = options;
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-staff-'));
   const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };
   const incidents: unknown[] = [];
@@ -62,7 +64,7 @@ export async function openFixture(
     rmSync(dataDirectory, { recursive: true, force: true });
   });
   const gateway = { bound: () => null, local: () => null };
-  const hostAdmin = makeHostAdmin({ engine, gateway, ...world });
+  const hostAdmin = makeHostAdmin({ engine, gateway, staffIssuer, ...world });
   const { secret } = await hostAdmin.mintServiceToken({ name: 'tests' });
   let requests = 0;
   const app = controlPlaneApp({

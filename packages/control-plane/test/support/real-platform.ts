@@ -129,6 +129,7 @@ export async function openRealPlatform({
     engine,
     gateway,
     originOf,
+    staffIssuer: ISSUER,
     ...world,
     ...(connections === undefined ? {} : { connections }),
     ...(backups === undefined ? {} : { backups }),

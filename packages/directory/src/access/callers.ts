@@ -29,8 +29,8 @@ export interface Caller {
 /** The methods of the unit. */
 export const callerMethods = ({ db, now }: UnitContext) => ({
   /** The actor of a token with the rights that it has now; null for a token that does not work. A query. */
-  caller: ({ hash, kind }: { readonly hash: string; readonly kind: CallerKind }): Caller | null =>
-    LOOK_UPS[kind](db, hash, now()),
+  caller: ({ kind, ...shown }: Omit<ShownToken, 'nowMs'> & { readonly kind: CallerKind }): Caller | null =>
+    LOOK_UPS[kind](db, { ...shown, nowMs: now() }),
 
   /** Notes that a token was used, at most once a minute; of a program also from where. */
   touchToken: ({ token, kind, from }: Touched): null => {
@@ -43,6 +43,14 @@ export const callerMethods = ({ db, now }: UnitContext) => ({
     return null;
   },
 });
+
+/** A token as a request shows it. */
+interface ShownToken {
+  readonly hash: string;
+  /** The issuer at which members sign in now; null for none. */
+  readonly issuer: string | null;
+  readonly nowMs: number;
+}
 
 export interface Touched {
   readonly token: string;
@@ -63,17 +71,19 @@ const USES: Readonly<Record<CallerKind, readonly [table: string, column: string,
 export interface AuthenticateDeps {
   readonly directory: UnitStub<ReturnType<typeof callerMethods>>;
   readonly now: () => number;
+  /** See `HostAdminOptions.staffIssuer`. */
+  readonly staffIssuer: string | null;
   readonly onIncident: (error: unknown) => void;
 }
 
 /** Makes the function that returns the actor of a bearer token, or null for a token that does not work. */
-export function makeAuthenticate({ directory, now, onIncident }: AuthenticateDeps) {
+export function makeAuthenticate({ directory, now, staffIssuer, onIncident }: AuthenticateDeps) {
   /** Tokens whose last use is being written. */
   const touching = new Set<string>();
   return async (secret: string, from: string | null = null): Promise<Actor | null> => {
     if (!isWellFormedSecret(secret)) return null;
     const kind = kindOf(secret);
-    const found = await directory.caller({ hash: hashSecret(secret), kind });
+    const found = await directory.caller({ hash: hashSecret(secret), kind, issuer: staffIssuer });
     if (!found) return null;
     const { actor, token, lastUsedAtMs } = found;
     if (touching.has(token) || (lastUsedAtMs !== null && now() - lastUsedAtMs < LAST_USE_STEP_MS))
@@ -185,7 +195,7 @@ const TOKENS = `SELECT id, name, tenant, rights, verticals, scopes, owner,
     expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs FROM tokens`;
 
 /** The actor of a push token or a service token. */
-function actorOfToken(db: SqlDatabase, hash: string, nowMs: number): Caller | null {
+function actorOfToken(db: SqlDatabase, { hash, nowMs }: ShownToken): Caller | null {
   const row = db.get<TokenRow>(`${TOKENS} WHERE hash = ?`, hash);
   if (!row || row.revokedAtMs !== null || row.expiresAtMs <= nowMs) return null;
   const { id, name, tenant, owner, ownerRole, lastUsedAtMs } = row;
@@ -204,13 +214,14 @@ function rightsOfRow({ rights, verticals, scopes }: TokenRow): TokenRights {
   return { kind: rights ?? 'legacy', verticals: listed(verticals), scopes: listed(scopes) };
 }
 
-/** The member for whom a program acts with a staff token. */
-function memberOfToken(db: SqlDatabase, hash: string, nowMs: number): Caller | null {
+/** The member for whom a program acts with a staff token, if they sign in at the present issuer. */
+function memberOfToken(db: SqlDatabase, { hash, issuer, nowMs }: ShownToken): Caller | null {
   type Row = Member & { readonly token: string; readonly lastUsedAtMs: number | null };
   const row = db.get<Row>(
     `SELECT t.id AS token, t.last_used_at AS lastUsedAtMs, s.id, s.name, s.role, s.tenant
-     FROM staff_tokens t JOIN staff s ON s.id = t.member WHERE t.hash = ? AND t.expires_at > ?`,
-    ...[hash, nowMs],
+     FROM staff_tokens t JOIN staff s ON s.id = t.member
+     WHERE t.hash = ? AND t.expires_at > ? AND s.issuer = ?`,
+    ...[hash, nowMs, issuer],
   );
   if (!row) return null;
   const { token, lastUsedAtMs } = row;
@@ -220,14 +231,14 @@ function memberOfToken(db: SqlDatabase, hash: string, nowMs: number): Caller | n
 
 /**
  * The member for whom a program acts with an access token: one look-up by the token's hash tells the grant and the member
- * as they are now.
+ * as they are now. A member of a former issuer may have left it unnoticed: it tells this one nothing.
  */
 export const PROGRAM_CALLER = `SELECT g.id AS "grant", g.name AS program, g.access, g.permissions,
     g.used_at AS lastUsedAtMs, s.id, s.name, s.role, s.tenant
   FROM program_tokens t JOIN program_grants g ON g.id = t.grant_id JOIN staff s ON s.id = g.person_id
-  WHERE t.hash = ?1 AND t.kind = 'access' AND t.expires_at > ?2 AND g.expires_at > ?2`;
+  WHERE t.hash = ?1 AND t.kind = 'access' AND t.expires_at > ?2 AND g.expires_at > ?2 AND s.issuer = ?3`;
 
-function memberOfProgram(db: SqlDatabase, hash: string, nowMs: number): Caller | null {
+function memberOfProgram(db: SqlDatabase, { hash, issuer, nowMs }: ShownToken): Caller | null {
   type Row = Member & {
     readonly grant: string;
     readonly program: string;
@@ -235,7 +246,7 @@ function memberOfProgram(db: SqlDatabase, hash: string, nowMs: number): Caller |
     readonly permissions: string;
     readonly lastUsedAtMs: number | null;
   };
-  const row = db.get<Row>(PROGRAM_CALLER, hash, nowMs);
+  const row = db.get<Row>(PROGRAM_CALLER, hash, nowMs, issuer);
   if (!row) return null;
   const { grant, program: name, access, lastUsedAtMs } = row;
   const allowed = accessOf({ access, permissions: JSON.parse(row.permissions) });

@@ -10,6 +10,7 @@ import { isAdmitted } from './policy-store.ts';
 import { loadMember } from './store.ts';
 import {
   deleteStaffToken,
+  dropCodesOf,
   insertStaffToken,
   loadStaffToken,
   loadStaffTokenByHash,
@@ -140,6 +141,20 @@ export function revokeBySecretHash(
 ): LogHead | null {
   const row = loadStaffTokenByHash(context.db, hash);
   return row ? takeBack(context, row.id, requestId) : null;
+}
+
+/** Revokes the staff tokens of a member, each with its row of the log, and drops codes that would become one. */
+export function endTokensOf(
+  context: UnitContext,
+  { member, requestId }: { readonly member: string; readonly requestId: string },
+): void {
+  const { db } = context;
+  dropCodesOf(db, member);
+  for (const { id } of db.all<{ id: string }>(
+    'SELECT id FROM staff_tokens WHERE member = ? ORDER BY id',
+    member,
+  ))
+    takeBack(context, id, requestId);
 }
 
 function takeBack(context: UnitContext, token: string, requestId: string): LogHead | null {

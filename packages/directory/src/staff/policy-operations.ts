@@ -40,7 +40,7 @@ export const programPolicyPut = adminOperation({
   name: 'program-policy.put',
   summary: 'Set which programs staff and builders may let in',
   description:
-    'Any, those of listed hosts, or none. Programs that are admitted no more end at once; with none, staff tokens do too, and neither the browser nor a device code gives another. The command line comes from 127.0.0.1. With dryRun, answers how many would end.',
+    'Any, those of listed hosts, or none. Programs that are admitted no more end at once. The command line and staff tokens, also those of a device code, count as programs of 127.0.0.1: where it is not admitted, staff tokens end, and none is made. With dryRun, answers how many would end.',
   tag,
   method: 'PUT',
   path: '/program-policy',

@@ -3,6 +3,7 @@ import { accessOf, deleteGrant, loadGrants, loadGrantsOfPerson } from '@freehold
 import { type AdmittedPrograms, admitsProgram, type ProgramAccess } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { definePages, type PageRequest, rowsOf } from '../lib/pages.ts';
+import { STAFF_TOKEN_HOST } from './policy-store.ts';
 import { deleteStaffToken } from './token-store.ts';
 
 /** The column `scope_id` of the shared tables: a control plane has one scope. */
@@ -105,7 +106,7 @@ export function grantsAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms):
 
 /** The ids of staff tokens that a rule admits no more. */
 export function tokensAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms): string[] {
-  if (admitsProgram(policy, null)) return [];
+  if (admitsProgram(policy, STAFF_TOKEN_HOST)) return [];
   return db.all<{ id: string }>('SELECT id FROM staff_tokens ORDER BY id').map(({ id }) => id);
 }
 

@@ -1,7 +1,7 @@
 /** Programs of members of the roster, in the directory: what ends a grant, and that nothing brings it back. */
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
-import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
+import { openPlatform, type Platform, refusal, STAFF, STAFF_ISSUER } from '../../test/platform.ts';
 import { DESKTOP, letProgramIn, orderCode, redeem, staffMember, staffToken } from '../../test/staff.ts';
 import type { Actor } from '../access/actors.ts';
 import type { BackupRecord, StaffProgramRecord } from '../admin-operations.ts';
@@ -34,6 +34,72 @@ test('a restored directory gives no program back, and takes none away that was l
   const again = { scopeId: CONTROL_PLANE, client: DESKTOP, refreshToken: ended.refresh, requestId };
   expect(await platform.admin.staff.programs.refreshTokens(again)).toMatchObject({ outcome: 'refused' });
 });
+
+/** A member approves a device code. Returns the poll of its program. */
+async function approvedDevice({ admin }: Platform, member: string) {
+  const { userCode, deviceCode } = await admin.staff.startDevice({ client: 'cli', source: null });
+  await admin.staff.decideDevice({ member, userCode, decision: 'approve' });
+  return () => admin.staff.pollDevice({ deviceCode, client: 'cli', requestId });
+}
+
+test.each([
+  [
+    'here',
+    (platform: Platform, member: string) =>
+      platform.admin.staff.programs.signOutEverywhere({ member, requestId }),
+  ],
+  [
+    'at the issuer',
+    ({ admin }: Platform) => admin.staff.endSessions({ issuer: STAFF_ISSUER, subject: 'sub-ada', requestId }),
+  ],
+] as const)(
+  'signing out everywhere, %s, ends staff tokens, and codes that would become one',
+  async (_title, signOut) => {
+    const { platform, ada, works } = await open();
+    const bob = await staffMember(platform, { login: 'bob', role: 'operator' });
+    const [hers, his] = [await staffToken(platform, ada.id), await staffToken(platform, bob.id)];
+    const { code } = await orderCode(platform, ada.id);
+    const poll = await approvedDevice(platform, ada.id);
+    await signOut(platform, ada.id);
+    expect([await works(hers.secret), await works(his.secret)]).toEqual([false, true]);
+    expect(await redeem(platform, code)).toEqual({ refused: 'invalid_grant' });
+    expect(await poll()).toEqual({ refused: 'invalid_grant' });
+  },
+);
+
+test.each([
+  ['another one', 'https://other.example'],
+  ['none', null],
+])(
+  'after the platform moved to %s, no program of a member of the former issuer works until it is back',
+  async (_title, staffIssuer) => {
+    const wiring: { staffIssuer: string | null } = { staffIssuer: STAFF_ISSUER };
+    const platform = await openPlatform(wiring);
+    const { id } = await staffMember(platform, { login: 'ada', role: 'admin' });
+    const [program, token] = [await letProgramIn(platform, id), await staffToken(platform, id)];
+    const working = () =>
+      Promise.all(
+        [program.access, token.secret].map(
+          async (secret) => (await platform.admin.authenticate(secret)) !== null,
+        ),
+      );
+    const refreshed = () =>
+      platform.admin.staff.programs.refreshTokens({
+        ...{ scopeId: CONTROL_PLANE, client: DESKTOP, refreshToken: program.refresh, requestId },
+      });
+    const moveTo = (issuer: string | null) => {
+      wiring.staffIssuer = issuer;
+      return platform.tamper(() => undefined);
+    };
+    expect(await working()).toEqual([true, true]);
+    await moveTo(staffIssuer);
+    expect(await working()).toEqual([false, false]);
+    expect(await refreshed()).toMatchObject({ outcome: 'refused', because: 'grant' });
+    await moveTo(STAFF_ISSUER);
+    expect(await working()).toEqual([true, true]);
+    expect(await refreshed()).toMatchObject({ outcome: 'issued' });
+  },
+);
 
 test('a program of others is neither seen nor ended by anybody but an admin', async () => {
   const { platform, ada, works } = await open();
@@ -91,26 +157,28 @@ describe('the rule for programs', () => {
     await put(platform, 'listed', ['127.0.0.1', 'agent.example']);
     expect(await working()).toEqual([true, true]);
     expect(await put(platform, 'listed', ['agent.example'], { dryRun: true })).toMatchObject({
-      ...{ programs: 1, tokens: 0 },
+      ...{ programs: 1, tokens: 1 },
     });
     await put(platform, 'listed', ['agent.example']);
-    expect(await working()).toEqual([false, true]);
-    await expect(letProgramIn(platform, ada.id)).rejects.toThrow('program_not_admitted');
-    const { code } = await orderCode(platform, ada.id);
-    expect(await put(platform, 'none', [], { dryRun: true })).toMatchObject({ programs: 0, tokens: 1 });
-    await put(platform, 'none');
     expect(await working()).toEqual([false, false]);
     expect((await platform.adminLog()).at(-1)).toMatchObject({
       action: 'program-policy.put',
-      before: { programs: 'listed', hosts: ['agent.example'], ended: [token.id] },
-      after: { programs: 'none' },
+      before: { programs: 'listed', hosts: ['127.0.0.1', 'agent.example'], ended: [program.id, token.id] },
+      after: { programs: 'listed', hosts: ['agent.example'] },
     });
+    await expect(letProgramIn(platform, ada.id)).rejects.toThrow('program_not_admitted');
+  });
+
+  test.each([
+    ['none', []],
+    ['listed', ['agent.example']],
+  ])('of %s %j gives no staff token either, by a code or a device code', async (programs, hosts) => {
+    const { platform, ada } = await open();
+    const { code } = await orderCode(platform, ada.id);
+    const poll = await approvedDevice(platform, ada.id);
+    await put(platform, programs, hosts);
     expect(await redeem(platform, code)).toEqual({ refused: 'invalid_grant' });
-    const { userCode, deviceCode } = await platform.admin.staff.startDevice({ client: 'cli', source: null });
-    await platform.admin.staff.decideDevice({ member: ada.id, userCode, decision: 'approve' });
-    expect(await platform.admin.staff.pollDevice({ deviceCode, client: 'cli', requestId })).toEqual({
-      refused: 'access_denied',
-    });
+    expect(await poll()).toEqual({ refused: 'access_denied' });
   });
 
   test('is not set over another one, and outlives a restore of the directory', async () => {

@@ -26,7 +26,7 @@ import { byMember, revocationEntry, targetOf } from './operations.ts';
 import { isAdmitted } from './policy-store.ts';
 import { CONTROL_PLANE, dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
 import { loadMember, type StaffRow } from './store.ts';
-import { deleteStaffToken, loadStaffToken } from './token-store.ts';
+import { deleteStaffToken, dropCodesOf, loadStaffToken } from './token-store.ts';
 
 /** The consent of a member. */
 export interface AdmittedByStaff {
@@ -53,6 +53,12 @@ export interface Requested {
   readonly requestId: string;
 }
 
+/** A request for tokens. */
+interface ForTokens extends Requested {
+  /** The issuer at which members sign in now; null for none. */
+  readonly issuer: string | null;
+}
+
 /** Does work that may write to the log. */
 export function withHead<T>(db: SqlDatabase, work: () => T): Logged<T> {
   const before = logHead(db)?.sequence;
@@ -64,10 +70,10 @@ export function withHead<T>(db: SqlDatabase, work: () => T): Logged<T> {
 /** The methods of the unit. */
 export const programMethods = (context: UnitContext) => {
   const { db } = context;
-  const flowFor = (requestId: string) =>
+  const flowFor = (requestId: string, issuer: string | null = null) =>
     makeGrantFlow(context, {
       newId: () => context.newId(ID_PREFIXES.programGrant),
-      isActing: ({ personId }) => actingMember(db, personId) !== undefined,
+      isActing: ({ personId }) => issuer !== null && actingMember(db, personId)?.issuer === issuer,
       end: (grant, why) => endProgram(context, grant, { why, requestId }),
     });
   const logged = <T>(work: () => T): Logged<T> => withHead(db, work);
@@ -94,10 +100,10 @@ export const programMethods = (context: UnitContext) => {
         return { code };
       }),
 
-    redeemStaffProgramCode: ({ requestId, ...input }: RedeemCodeInput & Requested): Logged<TokenAnswer> =>
-      logged(() => flowFor(requestId).redeemCode(input)),
-    refreshStaffProgram: ({ requestId, ...input }: RefreshInput & Requested): Logged<TokenAnswer> =>
-      logged(() => flowFor(requestId).refreshTokens(input)),
+    redeemStaffProgramCode: ({ requestId, issuer, ...input }: RedeemCodeInput & ForTokens) =>
+      logged((): TokenAnswer => flowFor(requestId, issuer).redeemCode(input)),
+    refreshStaffProgram: ({ requestId, issuer, ...input }: RefreshInput & ForTokens) =>
+      logged((): TokenAnswer => flowFor(requestId, issuer).refreshTokens(input)),
     revokeStaffProgramToken: ({
       requestId,
       ...input
@@ -135,13 +141,14 @@ export const programMethods = (context: UnitContext) => {
         return true;
       }),
 
-    /** Ends all sessions, programs and staff tokens of a member, with one row of the log. */
+    /** Ends all sessions, programs and staff tokens of a member, and codes that would become one, with one row of the log. */
     signOutStaffEverywhere: ({ member, requestId }: Requested & { readonly member: string }): Logged<null> =>
       logged(() => {
         const person = loadMember(db, member);
         if (!person) return null;
         const idsOf = (table: string) =>
           db.all<{ id: string }>(`DELETE FROM ${table} WHERE member = ? RETURNING id`, member);
+        dropCodesOf(db, member);
         const tokens = idsOf('staff_tokens').map(({ id }) => id);
         const programs = dropPrograms(db, member);
         const sessions = db.all('DELETE FROM staff_sessions WHERE member = ? RETURNING 1', member).length;

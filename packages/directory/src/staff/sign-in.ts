@@ -13,7 +13,14 @@ import { hashSecret, isWellFormedSecret } from '../access/secret.ts';
 import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { defineFeature } from '../lib/feature.ts';
-import { type CodeOrder, type CodeRedemption, orderCode, redeemCode, revokeBySecretHash } from './codes.ts';
+import {
+  type CodeOrder,
+  type CodeRedemption,
+  endTokensOf,
+  orderCode,
+  redeemCode,
+  revokeBySecretHash,
+} from './codes.ts';
 import {
   type DeviceDecision,
   type DeviceLook,
@@ -179,11 +186,13 @@ const staffMethods = (context: UnitContext) => ({
     const { db } = context;
     deleteSessionsOf(db, ended);
     const { issuer, subject, issuerSid } = ended;
-    // Of one session that ended at the issuer, the programs stay; of all of them, none does.
+    // Of one session that ended at the issuer, programs and tokens stay; of all of them, none does.
     const member =
       issuerSid === undefined && subject !== undefined && loadMemberBySubject(db, { issuer, subject });
     return withHead(db, () => {
-      if (member) endProgramsOf(context, member.id, { why: { cause: 'all_sessions_ended' }, requestId });
+      if (!member) return null;
+      endProgramsOf(context, member.id, { why: { cause: 'all_sessions_ended' }, requestId });
+      endTokensOf(context, { member: member.id, requestId });
       return null;
     });
   },
@@ -215,13 +224,16 @@ export const staffProgramsFeature = /* @__PURE__ */ defineFeature({
 export interface StaffSignInsDeps {
   readonly directory: UnitStub<ReturnType<typeof staffMethods> & ReturnType<typeof programMethods>>;
   readonly publish: (head: LogHead) => Promise<void>;
+  /** See `HostAdminOptions.staffIssuer`. */
+  readonly staffIssuer: string | null;
   /** The time without a request that ends a session, in milliseconds; null for none. */
   readonly idleMs: number | null;
   /** Gets the failure to write the last use of a session. */
   readonly onIncident: (error: unknown) => void;
 }
 
-export function makeStaffSignIns({ directory, publish, idleMs, onIncident }: StaffSignInsDeps): StaffSignIns {
+export function makeStaffSignIns(deps: StaffSignInsDeps): StaffSignIns {
+  const { directory, publish, idleMs, onIncident } = deps;
   /** Sessions whose last use is being written. */
   const noting = new Set<string>();
   const noteUse = (sid: string): void => {
@@ -272,14 +284,15 @@ export function makeStaffSignIns({ directory, publish, idleMs, onIncident }: Sta
       const head = await directory.revokeStaffSecret({ hash: hashSecret(secret), requestId });
       if (head) await publish(head);
     },
-    programs: makeStaffPrograms({ directory, publish }),
+    programs: makeStaffPrograms(deps),
   };
 }
 
 function makeStaffPrograms({
   directory,
   publish,
-}: Pick<StaffSignInsDeps, 'directory' | 'publish'>): StaffPrograms {
+  staffIssuer: issuer,
+}: Pick<StaffSignInsDeps, 'directory' | 'publish' | 'staffIssuer'>): StaffPrograms {
   const published = async <T>({ answer, head }: Logged<T>): Promise<T> => {
     if (head) await publish(head);
     return answer;
@@ -288,8 +301,8 @@ function makeStaffPrograms({
     findClient: (input) => directory.staffClient(input),
     admits: (input) => directory.admitsStaffProgram(input),
     admit: async (consent) => published(await directory.admitStaffProgram(consent)),
-    redeemCode: async (input) => published(await directory.redeemStaffProgramCode(input)),
-    refreshTokens: async (input) => published(await directory.refreshStaffProgram(input)),
+    redeemCode: async (input) => published(await directory.redeemStaffProgramCode({ ...input, issuer })),
+    refreshTokens: async (input) => published(await directory.refreshStaffProgram({ ...input, issuer })),
     revokeToken: async (input) => published(await directory.revokeStaffProgramToken(input)),
     list: (input) => directory.listStaffPrograms(input),
     end: async (input) => published(await directory.endStaffProgram(input)),

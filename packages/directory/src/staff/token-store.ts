@@ -31,6 +31,12 @@ export const loadStaffTokenByHash = tokens.finding('hash');
 export const deleteStaffToken = tokens.delete;
 const shown = tokens.recording<Omit<StaffTokenRecord, 'prefix'>>();
 
+/** Deletes codes that a member agreed to and that no program has turned into a token. */
+export function dropCodesOf(db: SqlDatabase, member: string): void {
+  for (const table of ['staff_codes', 'staff_devices'])
+    db.run(`DELETE FROM ${table} WHERE member = ?`, member);
+}
+
 /** Inserts a token and removes the expired ones: the admin log is the evidence, not this table. */
 export function insertStaffToken(db: SqlDatabase, row: StaffTokenRow, hash: string): void {
   db.run('DELETE FROM staff_tokens WHERE expires_at <= ?', row.createdAtMs);
