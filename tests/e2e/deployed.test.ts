@@ -6,6 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -21,6 +22,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildRecordPages } from '../../packages/app/web/build.ts';
+import { objectIdOf } from '../../packages/runtime-workerd/src/index.ts';
 import { barriers, continueAs, DESKTOP, launchBrowser, see, violations, visit } from '../support/browser.ts';
 import { Caller, throughCaller } from '../support/http.ts';
 import { connectMcp } from '../support/mcp.ts';
@@ -159,10 +161,33 @@ test('a version with a migration moves the instance, with a snapshot from before
 }, 60_000);
 
 // spec D-01
-test('a kill of the platform loses nothing of it', async () => {
+test('a kill of the platform loses nothing of it, and of one whose database is gone it is said', async () => {
+  const { id: spare } = await client.scopes.provision({
+    params: { tenant: tenant as never },
+    body: { slug: 'spare', name: 'Spare', vertical: 'rental' },
+  });
+  await client.hostnames.bind({
+    body: { hostname: 'spare.localhost', tenant: tenant as never, scope: spare },
+  });
   await platform.kill();
+  for (const directory of ['runtime/rental/objects/scopes', 'deployed-copies'].map((each) =>
+    join(place.dataDirectory, each),
+  ))
+    for (const name of existsSync(directory) ? readdirSync(directory) : [])
+      if (name.startsWith(objectIdOf(spare))) rmSync(join(directory, name), { recursive: true });
   platform = await startPlatform(place, archived);
   expect(await items()).toEqual(['Drill']);
+  const lost = await ada.ask(`${place.url('spare.localhost')}/api/items`);
+  expect([lost.status, lost.json()]).toEqual([503, expect.objectContaining({ reason: 'unit_unreadable' })]);
+  expect((await ada.ask(`${place.url('api.localhost')}/readyz`)).json()).toMatchObject({
+    status: 'degraded',
+  });
+  const params = { tenant: tenant as never, scope: spare };
+  await client.scopes.setStatus({ params, body: { status: 'archived' } });
+  const { id: operation } = await client.scopes.reap({ params, body: { backup: false } });
+  const reaped = await client.operations.get({ params: { operation }, query: { wait: '30s' } });
+  expect(reaped.state, JSON.stringify(reaped)).toBe('done');
+  expect((await ada.ask(`${place.url('api.localhost')}/readyz`)).json()).toMatchObject({ status: 'ready' });
 }, 60_000);
 
 test.each(['auto', 'legacy'] as const)(

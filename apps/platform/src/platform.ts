@@ -190,6 +190,9 @@ async function wire(
     fetch: directory.ownControlPlane,
   });
 
+  const fleet = makeFleet(operator.client, activity.noteScope);
+  await deployed.findMissing(fleet.scopes(), (slug) => verticals.has(slug));
+
   noteInstallation(settings.dataDirectory);
   noteProgram(settings.dataDirectory);
 
@@ -198,7 +201,7 @@ async function wire(
     storage,
     verticals,
     deployed,
-    fleet: makeFleet(operator.client, activity.noteScope),
+    fleet,
     idleScopes,
     activity,
     workSignal,

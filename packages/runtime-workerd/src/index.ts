@@ -1,6 +1,7 @@
 /** The runtime of deployed verticals: a workerd process for each. Start with `runtime.ts`. */
 
 export { copyUnit } from './copies/copy-unit.ts';
+export { putBackUnfinished } from './copies/damage.ts';
 export { type CopiesStatus, DatabaseCopies, type DatabaseCopiesOptions } from './copies/database-copies.ts';
 export { type LayOutOptions, layOut } from './copies/lay-out.ts';
 export { objectIdOf } from './copies/object-files.ts';

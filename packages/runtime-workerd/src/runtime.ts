@@ -18,7 +18,7 @@ import {
 import type { Engine, IncidentSink } from '@freehold/store';
 import { isDamaged, type PutAside, putAside, removeAside } from './copies/damage.ts';
 import type { DatabaseCopies } from './copies/database-copies.ts';
-import { databaseBytes, objectIdOf } from './copies/object-files.ts';
+import { databaseBytes, hasInstance, listObjects, objectIdOf } from './copies/object-files.ts';
 import type { Moved, MoveOrder } from './host/orders.ts';
 import {
   COMPATIBILITY_DATE,
@@ -384,13 +384,15 @@ export class WorkerdRuntime {
       aside.undo();
     };
     try {
-      const answered = await send(aside ? evenIfMissing(request) : request);
+      const isGone = aside !== null || this.#isUnreadable(scope);
+      const answered = await send(isGone ? evenIfMissing(request) : request);
       // Read first: the end of the instance would cut its answer off.
       const said = await answered.text();
       // An answer about another tenant's scope has no reason.
       const isDeleted = path === 'delete-scope' && (answered.ok || reasonIn(said) === 'unknown_scope');
       const isRestored = path === 'restore' && answered.ok;
       if (isDeleted || isRestored) {
+        aside?.done();
         this.#looks.delete(scope);
         this.#unreadable.delete(objectIdOf(scope));
       } else await putBack();
@@ -590,8 +592,29 @@ export class WorkerdRuntime {
   }
 
   #noteDamaged(vertical: string, scope: string): void {
+    this.#noteUnreadable(
+      scope,
+      `The database of the instance ${scope} of ${vertical} is damaged; all others are served. Restore a backup of it (freehold scopes restore), or, with an archive, end the platform and run: npm start -- recover deployed/${scope}`,
+    );
+  }
+
+  /**
+   * Finds those of a vertical's scopes whose database is gone: each would begin anew, and answer that there is no such scope.
+   * They are not served until a copy is restored. Call it at a start.
+   */
+  findMissing(vertical: string, scopes: readonly string[]): void {
+    const objects = listObjects(join(this.#options.folder, vertical)).filter(hasInstance);
+    const there = new Set(objects.map(({ object }) => object));
+    for (const scope of scopes)
+      if (!there.has(objectIdOf(scope)) && !this.#isUnreadable(scope))
+        this.#noteUnreadable(
+          scope,
+          `The database of the instance ${scope} of ${vertical} is gone; all others are served. Restore a backup of it: freehold scopes restore.`,
+        );
+  }
+
+  #noteUnreadable(scope: string, text: string): void {
     this.#unreadable.add(objectIdOf(scope));
-    const text = `The database of the instance ${scope} of ${vertical} is damaged; all others are served. Restore a backup of it (freehold scopes restore), or, with an archive, end the platform and run: npm start -- recover deployed/${scope}`;
     this.#options.onIncident(new Error(text), { kind: 'deployed', key: scope, method: 'open' });
   }
 

@@ -1,9 +1,21 @@
 /** An instance whose database is damaged: the operator is told, and a copy is laid down again. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER } from '@freehold/contracts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { objectIdOf } from '../src/index.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { putAside } from '../src/copies/damage.ts';
+import { objectsIn } from '../src/copies/object-files.ts';
+import { objectIdOf, putBackUnfinished } from '../src/index.ts';
 import { notes } from './bundles/plain.ts';
 import { ACME, openPlace, type Place, SECOND } from './place.ts';
 
@@ -114,3 +126,66 @@ test('a restore of a sound instance puts nothing aside, and a damaged one can be
   expect([aside(), existsSync(database())]).toEqual([[], false]);
   expect(place.runtime.unreadable()).toBe(0);
 }, 30_000);
+
+test('one whose database is gone is not served as one that never was, and a copy takes its place', async () => {
+  await place.runtime.end('notes');
+  for (const name of readdirSync(objects()))
+    if (name.startsWith(objectIdOf(ACME.scope))) rmSync(join(objects(), name));
+  place.incidents.splice(0);
+  place.runtime.findMissing('notes', [ACME.scope, SECOND.scope]);
+  expect(place.incidents.map(String)).toEqual([
+    expect.stringMatching(/The database of the instance scp_\w+01 of notes is gone.*freehold scopes restore/),
+  ]);
+  expect(place.runtime.unreadable()).toBe(1);
+  await expect(place.visit('/api/me', ACME)).rejects.toMatchObject({
+    status: 503,
+    reason: 'unit_unreadable',
+  });
+  expect((await place.visit('/api/me', SECOND)).status).toBe(200);
+  expect(await reasonOf(await ask('bookmarks', 'GET'))).toBe('unit_unreadable');
+  expect((await ask('restore', 'POST', copy)).status).toBe(200);
+  expect((await place.visit('/api/me', ACME)).status).toBe(200);
+  expect(place.runtime.unreadable()).toBe(0);
+}, 30_000);
+
+/** A folder of a process with a damaged instance, whose files were put aside for a copy. */
+function putAsideForCopy() {
+  const folder = mkdtempSync(join(tmpdir(), 'freehold-aside-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const directory = objectsIn(folder);
+  mkdirSync(directory, { recursive: true });
+  const object = objectIdOf(ACME.scope);
+  const write = (end: string, text: string) => writeFileSync(join(directory, object + end), text);
+  for (const end of ['.1.sqlite', '.1.sqlite-wal', '.sqlite']) write(end, `of before ${end}`);
+  const aside = putAside(folder, ACME.scope, 0);
+  const files = () =>
+    readdirSync(directory)
+      .sort()
+      .map((name) => `${name.slice(object.length)}: ${readFileSync(join(directory, name), 'utf8')}`);
+  return { folder, write, aside, files, path: (end: string) => join(directory, object + end) };
+}
+
+const WHOLE = ['.1.sqlite', '.1.sqlite-wal', '.sqlite'].map((end) => `${end}: of before ${end}`);
+
+test('a start puts back what a crash left aside, at each step, and nothing that a copy took the place of', () => {
+  const cut = putAsideForCopy();
+  // The copy had begun.
+  for (const end of ['.1.sqlite', '.1.sqlite-shm', '.sqlite']) cut.write(end, 'of the copy');
+  putBackUnfinished(cut.folder);
+  expect(cut.files()).toEqual(WHOLE);
+  putBackUnfinished(cut.folder);
+  expect(cut.files()).toEqual(WHOLE);
+
+  // Not all of them had been put aside, or some were back already.
+  const half = putAsideForCopy();
+  renameSync(half.path('.sqlite.damaged-19700101T000000Z'), half.path('.sqlite'));
+  putBackUnfinished(half.folder);
+  expect(half.files()).toEqual(WHOLE);
+
+  const restored = putAsideForCopy();
+  restored.write('.1.sqlite', 'of the copy');
+  restored.aside.done();
+  const before = restored.files();
+  putBackUnfinished(restored.folder);
+  expect(restored.files()).toEqual(before);
+});

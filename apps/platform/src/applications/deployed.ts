@@ -11,6 +11,7 @@ import {
   type EgressPolicy,
   type HostedLine,
   type PreviewRef,
+  putBackUnfinished,
   type ScriptRow,
   type Walls,
   WorkerdRuntime,
@@ -64,6 +65,11 @@ export interface DeployedVerticals {
   preview(ref: PreviewRef): Application;
   /** Removes what a crash left of previews that are none of these. */
   sweepPreviews(ids: readonly string[]): Promise<void>;
+  /** Finds those whose database is gone of the scopes that should have one: they are reported, and not served. */
+  findMissing(
+    scopes: AsyncIterable<{ readonly vertical: string; readonly scope: string }>,
+    isCompiledIn: (slug: string) => boolean,
+  ): Promise<void>;
   /** Ends every process in order, and copies what they wrote last for the archive. */
   close(): Promise<void>;
 }
@@ -75,6 +81,13 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
   const models = makeModelProviders(options.models);
   const folder = join(dataDirectory, 'runtime');
   const units = unitsIn(dataDirectory);
+  const slugs = units.flatMap(({ kind, key }) => (kind === bundleUnit.kind ? key : []));
+  for (const slug of slugs)
+    try {
+      putBackUnfinished(join(folder, slug));
+    } catch (error) {
+      onIncident(error, { kind: 'runtime', key: slug, method: 'putBack' });
+    }
   const copies = new DatabaseCopies({ folder, engine, changeOlder: markOlder, now, onIncident });
   const objects = units.flatMap(({ kind, key }) => (kind === copyUnit.kind ? key : []));
   const missing = await copies.layOut(objects);
@@ -125,8 +138,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     onInvoked: activity.invoked,
     onIncident,
   });
-  const slugs = units.filter(({ kind }) => kind === bundleUnit.kind);
-  await runtime.open(slugs.map(({ key }) => key));
+  await runtime.open(slugs);
   if (isArchived) {
     storage.followCopies(() => copies.status);
     copies.begin((slug) => runtime.isUp(slug));
@@ -143,11 +155,14 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       await copies.close();
       if (isArchived) await copies.flush();
     },
-    sweepPreviews: (ids) =>
-      runtime.previews.sweep(
-        new Set(ids),
-        slugs.map(({ key }) => key),
-      ),
+    sweepPreviews: (ids) => runtime.previews.sweep(new Set(ids), slugs),
+    findMissing: async (scopes, isCompiledIn) => {
+      const served = slugs.filter((slug) => runtime.serving(slug) !== null && !isCompiledIn(slug));
+      if (served.length === 0) return;
+      const ofVerticals = new Map(served.map((slug): [string, string[]] => [slug, []]));
+      for await (const { vertical, scope } of scopes) ofVerticals.get(vertical)?.push(scope);
+      for (const [slug, all] of ofVerticals) runtime.findMissing(slug, all);
+    },
     preview: (ref) => ({
       fetch: (request, { node, clientAddress }) => {
         if (node === null) throw new TypeError('a request of a visitor has a node');

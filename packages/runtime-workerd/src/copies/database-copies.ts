@@ -15,7 +15,7 @@ import {
   listedDigests,
 } from './copy-unit.ts';
 import { type ChangeLaidOut, layOut } from './lay-out.ts';
-import { listObjects, type ObjectFiles, objectIdOf } from './object-files.ts';
+import { hasInstance, listObjects, type ObjectFiles, objectIdOf } from './object-files.ts';
 import { DIGEST_BYTES, type Page, type PageDigests, readChanges } from './read-changes.ts';
 
 export interface DatabaseCopiesOptions {
@@ -314,11 +314,6 @@ function isSame(one: CopyState, other: CopyState): boolean {
       facets && [facets.name, Buffer.from(facets.bytes).toString('hex')],
     ]);
   return textOf(one) === textOf(other);
-}
-
-/** Without it the scope was deleted, or a file was lost: the copy has more. */
-function hasInstance({ object, databases }: ObjectFiles): boolean {
-  return databases.some((name) => name !== `${object}.sqlite`);
 }
 
 /** Sizes and times of its files: another one after each write. */

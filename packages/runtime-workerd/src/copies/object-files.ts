@@ -56,6 +56,11 @@ export function listObjects(folder: string): readonly ObjectFiles[] {
   }));
 }
 
+/** Whether the instance's own database is there, beside the supervisor's. Without it the scope was deleted, or a file was lost. */
+export function hasInstance({ object, databases }: ObjectFiles): boolean {
+  return databases.some((name) => name !== `${object}.sqlite`);
+}
+
 /** The size of a scope's databases on the disk, their logs included; null where it has none. Opens nothing. */
 export function databaseBytes(folder: string, scope: string): number | null {
   const object = objectIdOf(scope);
