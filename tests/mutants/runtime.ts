@@ -312,7 +312,7 @@ export const RUNTIME: readonly Mutant[] = [
     file: `${src}/runtime.ts`,
     find: 'const isGone = aside !== null || this.#isUnreadable(scope);',
     replace: 'const isGone = aside !== null;',
-    killer: { project: 'node', file: `${test}/damaged.test.ts`, title: 'one whose database is gone' },
+    killer: inNode(damaged, 'one whose database is gone'),
   },
   {
     id: 'half-put-aside-is-lost',
@@ -321,7 +321,7 @@ export const RUNTIME: readonly Mutant[] = [
     file: `${src}/copies/damage.ts`,
     find: 'if (!names.includes(name)) rmSync',
     replace: 'rmSync',
-    killer: { project: 'node', file: `${test}/damaged.test.ts`, title: 'a start puts back what a crash left' },
+    killer: inNode(damaged, 'a start puts back what a crash left'),
   },
   {
     id: 'aside-outlives-its-scope',
