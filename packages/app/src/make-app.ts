@@ -78,6 +78,7 @@ export function makeApp(app: App, deps: AppServices): RunningApp {
     random,
     onIncident: deps.onIncident,
     people: makeScopePeople({ directory, manifest, scope: (scopeId) => host.scope(scopeId) }),
+    programs: ({ tenantId, scopeId }, program) => directory(tenantId).usableProgram({ scopeId, ...program }),
     ...(vault === undefined ? {} : { vault }),
     ...(blobs === undefined ? {} : { blobs }),
   });

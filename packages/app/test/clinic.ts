@@ -121,6 +121,11 @@ export const clinic = defineApp({
       },
     }),
   },
-  erasure: { personal: keeper.personal },
+  erasure: {
+    persons: { keeper: { permission: 'keeper.write' } },
+    onShred: ({ sql }, subject) =>
+      sql.run("UPDATE keepers SET name = '', phone = NULL WHERE id = ?", subject),
+    personal: keeper.personal,
+  },
   authenticatedPrincipal: signedIn(),
 });

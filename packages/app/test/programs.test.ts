@@ -2,8 +2,10 @@
 import type { Mail } from '@freehold/auth';
 import { UnauthorizedError } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { lineOfText, records, statementsOf } from '../src/index.ts';
 import { allowing, connect, fieldsOf, LOOPBACK, ProgramStore } from './program-client.ts';
-import { openSmallApp, type Reader, type SmallApp } from './small-app.ts';
+import { declaration, openSmallApp, type Reader, type SmallApp } from './small-app.ts';
 
 const all = { access: 'all' };
 
@@ -206,6 +208,44 @@ describe('a program', () => {
     const status = async (store: ProgramStore) =>
       (await bearer(app, store.accessToken, '/api/guests', 'POST', { name: 'Grace' })).status;
     expect([await status(gone), await status(left)]).toEqual([401, 200]);
+  });
+
+  test('that was ended ends the long work that it began', async () => {
+    const room = records('room', {
+      fields: z.object({ name: lineOfText(40) }),
+      permissions: { read: 'guest.read', write: 'guest.write', import: 'guest.write' },
+    });
+    const { manifest, migrations, operations } = declaration;
+    const second = { version: 2, name: 'lists of places', sql: statementsOf(room.table).join(';\n') };
+    await using opened = await open({
+      app: {
+        manifest: { ...manifest, entities: { ...manifest.entities, room: room.entity } },
+        migrations: [...migrations, second],
+        operations: { ...operations, ...room.operations },
+      },
+    });
+    const { app, owner } = opened;
+    const begin = async () => {
+      const store = new ProgramStore();
+      await connect(app, store, allowing(owner, all));
+      const sent = await bearer(app, store.accessToken, '/api/room-imports', 'POST', { csv: 'name\nBlue\n' });
+      return ((await sent.json()) as { id: string }).id;
+    };
+    const [ended, left] = [await begin(), await begin()];
+    const page = await owner.open('/oauth/programs');
+    const { items } = await app.directory().listPrograms({ scopeId: app.at.scope, principal: null });
+    await owner.send('/oauth/programs/end', {
+      ...fieldsOf(page, '/oauth/programs/end'),
+      grant: items.at(-1)?.id ?? '',
+    });
+    const scope = app.app.host.scope(app.at.scope);
+    for (let rounds = 0; rounds < 10; rounds++) await scope.work({});
+    const shown = async (id: string) => (await owner.api('GET', `/api/room-imports/${id}`)).json();
+    expect(await shown(ended)).toMatchObject({
+      state: 'failed',
+      error: { code: 'permission_denied', detail: expect.stringContaining('Claude Desktop') },
+    });
+    expect(await shown(left)).toMatchObject({ state: 'checked', ready: 1 });
   });
 
   test('shows when and from where it was used', async () => {

@@ -177,6 +177,37 @@ test('duplicates by a key are refused, skipped or updated; the same key twice in
   });
 });
 
+test('an erasure reaches staged lines: those of the person, those that name them, and the half of a line', async () => {
+  await using opened = await openClinic();
+  const { instance, ada, done } = opened;
+  const { id } = await ada.call('keeper/create', { name: 'Grace Hopper', phone: '0664 1' });
+  const files = {
+    keepers: 'name,phone\nGRACE HOPPER,2\nAlan,0664 1\nTuring,3\n',
+    animals: 'name,fee,keeper\nTom,1,Grace Hopper\nKim,2,\n',
+  };
+  const keepers = await ada.call('keeper/import', { csv: files.keepers });
+  const animals = await ada.call('animal/import', { csv: files.animals });
+  const half = await ada.call('animal/import', { csv: 'name,fee,keeper\nRex,1,Grace Ho', isLast: false });
+  const rest = await ada.call('animal/import', { csv: 'name,fee,keeper\nRex,1,Grace Hopper', isLast: false });
+  await instance.deliver();
+  const erased = await ada.http('POST', `/api/keepers/${id}/erase`, {});
+  expect(erased.status).toBe(200);
+  const staged = (work: string) =>
+    instance.sql<{ value: string }>('SELECT value FROM _spine_work_rows WHERE work = ?', work);
+  expect(staged(keepers.id).map(({ value }) => JSON.parse(value)[0])).toEqual(['Turing']);
+  expect(staged(animals.id).map(({ value }) => JSON.parse(value)[0])).toEqual(['Kim']);
+  const keys = instance.sql<{ key: string }>('SELECT key FROM _spine_work_keys WHERE work = ?', keepers.id);
+  expect(keys.map(({ key }) => JSON.parse(key).at(-1))).toEqual(['3']);
+  expect(await done(rest.id)).toMatchObject({ state: 'cancelled' });
+  expect(await ada.call('animal/import-show', { import: half.id })).toMatchObject({ state: 'receiving' });
+  await ada.call('keeper/import-apply', { import: keepers.id, errors: 'leave' });
+  await instance.deliver();
+  expect(await ada.call('keeper/import-show', { import: keepers.id })).toMatchObject({
+    state: 'done',
+    made: 1,
+  });
+});
+
 test('everything that an import made is archived by one operation', async () => {
   await using opened = await openClinic();
   const { instance, ada, done } = opened;

@@ -9,9 +9,11 @@ import {
   makeIdFactory,
   type OperationStub,
   PlatformError,
+  type ProgramGrant,
   type ScopeEntitlements,
   type ScopeErasure,
   type ScopeExamination,
+  type ScopeId,
   type ScopeRef,
   type ScopeRetries,
   type ScopeSnapshots,
@@ -21,7 +23,13 @@ import {
 import type { BlobStore, Engine, EngineTools, IncidentSink } from '@freehold/store';
 import { unknownScope } from './admit-copy.ts';
 import { ATTACHMENT_BYTES_MAX, type Attachments, makeAttachments } from './attachments/attachments.ts';
-import type { ScopeCaller, ScopeMethods, ScopeStub } from './contract/scope-methods.ts';
+import type {
+  ActingProgram,
+  JudgedProgram,
+  ScopeCaller,
+  ScopeMethods,
+  ScopeStub,
+} from './contract/scope-methods.ts';
 import type { Vault } from './keys/vault.ts';
 import type { ScopePeople } from './members/members.ts';
 import { makeScopeCopies } from './scope-copies.ts';
@@ -63,6 +71,11 @@ export interface ScopeHostOptions {
   readonly onIncident?: IncidentSink;
   /** The members of scopes, whom copies carry along. Without it, a copy in another scope brings none. */
   readonly people?: ScopePeople;
+  /**
+   * Returns what a program is allowed now, null once its access has ended: long work that it began asks before each step.
+   * Default: no program is allowed anything.
+   */
+  readonly programs?: (ref: ScopeRef, program: ActingProgram) => Promise<ProgramGrant | null>;
   /** Runs background work at the vault. Default: timers of the runtime. */
   readonly after?: (ms: number, task: () => void) => void;
 }
@@ -85,9 +98,21 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
   const held = new Set<string>();
   const scope = (scopeId: string): ScopeStub => {
     const isHeld = (): boolean => held.has(scopeId);
+    const judge = (program: ActingProgram) => judgeProgram(scopeId, program);
     return vault && keeper
-      ? keyedScope(bare(scopeId), { scopeId, vault, keeper, isHeld })
-      : unkeyedScope(bare(scopeId), isHeld);
+      ? keyedScope(bare(scopeId), { scopeId, vault, keeper, isHeld, judge })
+      : unkeyedScope(bare(scopeId), isHeld, judge);
+  };
+  const judgeProgram = async (scopeId: string, program: ActingProgram): Promise<JudgedProgram> => {
+    const { grant } = program;
+    try {
+      const { tenantId } = await bare(scopeId).identify({});
+      const allowed = await options.programs?.({ tenantId, scopeId: scopeId as ScopeId }, program);
+      return { grant, allowed: allowed ?? null };
+    } catch (error) {
+      options.onIncident?.(error, { kind: unit.kind, key: scopeId, method: 'work' });
+      return { grant, allowed: 'unknown' };
+    }
   };
 
   /** Returns the scope of a management call; an unknown scope and another tenant's are the same `not_found`. */

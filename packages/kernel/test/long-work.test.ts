@@ -2,10 +2,16 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PlatformError, type ScopeId } from '@freehold/contracts';
-import { expect, test } from 'vitest';
+import { PlatformError, type ProgramGrant, type ScopeId } from '@freehold/contracts';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type LongWork, operation, runDeliveries, type WorkHandle } from '../src/index.ts';
+import {
+  type LongWork,
+  operation,
+  runDeliveries,
+  type ScopeHostOptions,
+  type WorkHandle,
+} from '../src/index.ts';
 import { guest, openShop, owner, scopeId, operations as shopOperations, tenant } from './shop.ts';
 import { openWorking, verticalWith } from './working-shop.ts';
 
@@ -31,6 +37,7 @@ const packing: LongWork = {
     sql.run('DELETE FROM boxes WHERE label LIKE ?', `${id} %`);
     return true;
   },
+  namesOf: (_ctx, subject) => (subject === 'per_1' ? ['Ada "L"', ''] : []),
 };
 
 const vertical = verticalWith({
@@ -38,10 +45,15 @@ const vertical = verticalWith({
     ...shopOperations,
     'box/pack-many': operation({
       summary: 'Pack many boxes',
-      input: z.strictObject({ total: z.int(), waits: z.boolean().default(false) }),
+      input: z.strictObject({
+        total: z.int(),
+        waits: z.boolean().default(false),
+        label: z.string().default(''),
+      }),
       output: z.string(),
       permission: 'box.pack',
-      run: (ctx, { total, waits }) => ctx.startWork('box/pack-many', { total, waits }),
+      run: (ctx, { total, waits, label }) =>
+        ctx.startWork('box/pack-many', { total, waits, data: { label } }),
     }),
     'box/pack-on': operation({
       summary: 'Go on with packing',
@@ -57,7 +69,11 @@ const vertical = verticalWith({
   works: { 'box/pack-many': packing },
 });
 
-async function openPacking(options: { readonly dataDirectory?: string } = {}) {
+type Programs = ScopeHostOptions['programs'];
+
+async function openPacking(
+  options: { readonly dataDirectory?: string; readonly programs?: Programs; sealKeys?: string[] } = {},
+) {
   hooks.step = () => undefined;
   hooks.abandoned = [];
   const opened = await openWorking(vertical, options);
@@ -159,6 +175,119 @@ test('the permission is judged again at every step: the work of a person who los
   expect(hooks.abandoned).toEqual([id]);
   const denials = await packed.scope.listDenials({ limit: 5 });
   expect(denials.items).toMatchObject([{ actor: owner, permission: 'box.pack', operation: 'box/pack-many' }]);
+});
+
+describe('begun through a program', () => {
+  const grant: ProgramGrant = { id: 'prg_1', name: 'Tidy', access: 'all' };
+  /** Runs work of three steps through the program, of which `now` says what it is allowed before each. */
+  const through = async (now: (asked: number) => ProgramGrant | null) => {
+    let asked = 0;
+    const opened = await openPacking({
+      programs: async (_ref, { grant: id, principal }) => {
+        expect([id, principal]).toEqual([grant.id, owner]);
+        asked += 1;
+        return now(asked);
+      },
+    });
+    const call = { principal: owner, program: grant };
+    const input = { total: 3, waits: false };
+    const { output } = await opened.scope.invoke({ ...call, operation: 'box/pack-many', input });
+    await opened.settled();
+    return { opened, id: output as string, asked: () => asked };
+  };
+
+  test('it asks before each step what the program is allowed then, and ends with its access', async () => {
+    const { opened, id, asked } = await through((at) => (at <= 2 ? grant : null));
+    await using _ = opened;
+    expect(await opened.show(id)).toMatchObject({
+      state: 'failed',
+      step: 2,
+      error: { code: 'permission_denied', detail: expect.stringContaining('The access of Tidy') },
+    });
+    expect(asked()).toBe(3);
+    expect(hooks.abandoned).toEqual([id]);
+  });
+
+  test('it ends where the program was narrowed meanwhile, with a denial', async () => {
+    const narrowed: ProgramGrant = { id: 'prg_1', name: 'Tidy', access: 'some', permissions: ['box.read'] };
+    const { opened, id } = await through((at) => (at <= 1 ? grant : narrowed));
+    await using _ = opened;
+    expect(await opened.show(id)).toMatchObject({
+      state: 'failed',
+      step: 1,
+      error: { code: 'permission_denied' },
+    });
+    const { items } = await opened.scope.listDenials({ limit: 5 });
+    expect(items).toMatchObject([{ actor: owner, permission: 'box.pack', operation: 'box/pack-many' }]);
+  });
+
+  test('it waits where nothing can be learnt, and holds up nothing else', async () => {
+    let isAway = true;
+    const { opened, id } = await through(() => {
+      if (isAway) throw new Error('the directory is away');
+      return grant;
+    });
+    await using _ = opened;
+    const other = await opened.start(1);
+    await opened.settled();
+    expect(await opened.show(other)).toMatchObject({ state: 'done' });
+    expect(await opened.show(id)).toMatchObject({ state: 'running', step: 0, error: null });
+    isAway = false;
+    await opened.pass(60_000);
+    expect(await opened.show(id)).toMatchObject({ state: 'done', step: 3 });
+  });
+
+  test('without a place that knows programs none goes on; what its person has go on is the person’s', async () => {
+    await using packed = await openPacking();
+    const call = { principal: owner, program: grant, operation: 'box/pack-many' };
+    const start = async (waits: boolean) =>
+      (await packed.scope.invoke({ ...call, input: { total: 2, waits } })).output as string;
+    const [running, waiting] = [await start(false), await start(true)];
+    await packed.settled();
+    expect(await packed.show(running)).toMatchObject({ state: 'failed', step: 0 });
+    await packed.run(owner, 'box/pack-on', { work: waiting, next: 'run' });
+    await packed.settled();
+    expect(await packed.show(waiting)).toMatchObject({ state: 'done', step: 2 });
+  });
+
+  test('a program sees the works of its person whose permission it has', async () => {
+    await using packed = await openPacking();
+    const id = await packed.start(1, true);
+    const listed = (program: ProgramGrant) => packed.scope.longWorks({ principal: owner, program, limit: 5 });
+    expect(await listed(grant)).toMatchObject([{ id }]);
+    const other: ProgramGrant = { id: 'prg_1', name: 'Tidy', access: 'some', permissions: ['box.read'] };
+    expect(await listed(other)).toEqual([]);
+    const shown = packed.scope.longWork({ principal: owner, program: other, id });
+    await expect(shown).rejects.toMatchObject({ reason: 'unknown_work' });
+  });
+});
+
+test('an erasure reaches what is staged: rows that name the person, their keys, and a state that does', async () => {
+  await using packed = await openPacking({ sealKeys: ['a sealing key that is for tests only'] });
+  const scope = packed.host.scope(scopeId);
+  const start = async (label: string) =>
+    (await packed.run(owner, 'box/pack-many', { total: 4, waits: true, label })).output as string;
+  const [staged, named] = [await start(''), await start('the rest of a line: Ada "L"')];
+  hooks.step = ({ rows, id, done, save }) => {
+    if (done > 0 || id !== staged) return;
+    const lines = [['x', ' ada "l" '], ['per_1'], [{ name: 'Ada Lovelace' }], ['Ada']];
+    rows.put(lines.map((value, at) => ({ number: at + 2, status: 'new', value, note: null })));
+    for (const number of [2, 5]) rows.claim(`key ${number}`, number);
+    save({ next: 'wait' });
+  };
+  await packed.run(owner, 'box/pack-on', { work: staged, next: 'run' });
+  await packed.settled();
+  await packed.host.shredSubjectLocal({ tenantId: tenant, scopeId: scopeId as ScopeId, subject: 'per_1' });
+  await packed.settled();
+  const rows = await scope.table({ table: '_spine_work_rows', ...all });
+  expect(rows.rows.map((row) => row[1])).toEqual([1, 4, 5]);
+  const keys = await scope.table({ table: '_spine_work_keys', ...all });
+  expect(keys.rows.map((row) => row[1])).toEqual(['key 5']);
+  expect(await packed.show(staged)).toMatchObject({ state: 'waiting' });
+  expect(await packed.show(named)).toMatchObject({
+    state: 'cancelled',
+    error: { detail: expect.stringContaining('erased') },
+  });
 });
 
 test('once all is decided it is finished without being judged again, and cannot be cancelled', async () => {

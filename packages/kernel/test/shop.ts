@@ -16,6 +16,7 @@ import {
   makeVaultUnit,
   type OperationContext,
   operation,
+  type ScopeHostOptions,
   type Vault,
   type Vertical,
 } from '../src/index.ts';
@@ -226,6 +227,8 @@ export async function openShop(
     sealKeys?: readonly string[];
     /** Stands between the host and the vault. */
     tamper?: (vault: Vault) => Vault;
+    /** Answers what a program is allowed now. */
+    programs?: ScopeHostOptions['programs'];
   } = {},
 ) {
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
@@ -240,6 +243,7 @@ export async function openShop(
   const vault = vaultUnit && makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true }));
   const host = makeScopeHost({
     ...(vault ? { vault: options.tamper?.(vault) ?? vault } : {}),
+    ...(options.programs ? { programs: options.programs } : {}),
     engine,
     unit: makeScopeUnit(options.vertical ?? shop, {
       ...(options.onWork ? { onWork: options.onWork } : {}),

@@ -6,6 +6,7 @@ import {
   type Executor,
   makeDeliveryRunner,
   operation,
+  type ScopeHostOptions,
   type Subscription,
   type Vertical,
 } from '../src/index.ts';
@@ -66,6 +67,7 @@ export async function openWorking(
   }: {
     dataDirectory?: string;
     sealKeys?: readonly string[];
+    programs?: ScopeHostOptions['programs'];
     /** Answers the outgoing calls of executors. */
     fetch?: typeof globalThis.fetch;
   } = {},

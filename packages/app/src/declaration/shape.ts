@@ -96,6 +96,7 @@ const longWork = z.strictObject({
   permission: z.string(),
   step: handler,
   abandon: handler.optional(),
+  namesOf: handler.optional(),
 } satisfies ShapeOf<LongWork>);
 
 const migration = z.strictObject({

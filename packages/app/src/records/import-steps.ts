@@ -7,6 +7,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { LongWork, OperationContext, WorkHandle, WorkRow } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import type { Cell } from './csv.ts';
+import type { Field } from './fields.ts';
 import type { ImportData } from './import-plan.ts';
 import { type Judgement, type JudgeParts, judgeLines, sameness } from './judge.ts';
 import type { StoredRow } from './list.ts';
@@ -37,6 +38,7 @@ export function importWorks(parts: ImportParts): Readonly<Record<string, LongWor
       permission,
       step: (ctx, work) => importStep(ctx, parts, work),
       abandon: ({ sql }, { mark }) => mark !== HIDDEN || removeHidden(sql, shape),
+      namesOf: ({ sql }, subject) => namesIn(sql, shape, subject),
     },
     [undoKind(shape.type)]: {
       summary: `Archive imported ${several}`,
@@ -245,6 +247,19 @@ function removeHidden(sql: SqlDatabase, { table }: RecordShape): boolean {
     sql.run(`DELETE FROM ${wordTable(table)} WHERE id IN (SELECT value FROM json_each(?))`, ids);
   sql.run(`DELETE FROM ${table.name} WHERE id IN (SELECT value FROM json_each(?))`, ids);
   return rows.length < LINES_PER_STEP;
+}
+
+/** The texts about a person of whom a record is erased: in the lines of that type, and of those that name it. */
+function namesIn(sql: SqlDatabase, shape: RecordShape, subject: string): readonly string[] {
+  const shapes = [shape, ...shape.table.fields.flatMap(({ target }) => target?.shape ?? [])];
+  const of = shapes.find(({ id }) => id.safeParse(subject).success);
+  const row = of && sql.get<StoredRow>(`SELECT * FROM ${of.table.name} WHERE id = ?`, subject);
+  if (!row) return [];
+  const personal = of.personal.length === 0 ? [of.byName.get(of.title) as Field] : of.personal;
+  return personal.flatMap(({ column, isBoolean }) => {
+    const value = row[column] ?? null;
+    return value === null || isBoolean ? [] : [String(value)];
+  });
 }
 
 function lineOf({ number, value }: WorkRow): { readonly number: number; readonly cells: readonly Cell[] } {

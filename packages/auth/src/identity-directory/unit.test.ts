@@ -91,6 +91,7 @@ test('a declared query writes nothing, for any state', () => {
     listPrograms: { scopeId: SCOPE, principal: null },
     listProgramReads: { scopeId: SCOPE, principal: null },
     admitsProgram: { scopeId: SCOPE, host: 'agent.example' },
+    usableProgram: { scopeId: SCOPE, principal, grant: 'unknown' },
   };
   db.exec('PRAGMA query_only = 1');
   for (const name of identityDirectory.queries)

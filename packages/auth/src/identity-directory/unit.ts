@@ -97,6 +97,7 @@ function defineDirectory(sealing?: Keyring): IdentityDirectoryUnit {
       'listPrograms',
       'listProgramReads',
       'programPolicy',
+      'usableProgram',
       'admitsProgram',
     ],
     open: (unit) => openDirectory(unit, sealing),

@@ -5,6 +5,7 @@ import {
   PROGRAM_HOST,
   PROGRAM_HOSTS_MAX,
   type ProgramAccess,
+  type ProgramGrant,
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
@@ -20,6 +21,7 @@ import {
   loadGrant,
   loadGrants,
   loadPolicy,
+  loadUsableGrant,
   loadUsableGrants,
   type ShownGrantRow,
   savePolicy,
@@ -109,6 +111,13 @@ export function makeProgramOperations(unit: UnitContext) {
         throw refusal('not_found', 'unknown_program', 'There is no such program, or it was ended before.');
       endGrant(unit, grant, { by: input.by });
       return null;
+    },
+
+    /** Returns what a member's grant allows now; null once it has ended. A query. */
+    usableProgram(input: { scopeId: string; principal: string; grant: string }): ProgramGrant | null {
+      const { grant: id, ...of } = input;
+      const found = loadUsableGrant(db, { ...of, id, nowMs: unit.now() });
+      return found ? { id, name: found.name, ...accessOf(found) } : null;
     },
 
     /** Whether the policy of a scope admits a program of this host. A query. */

@@ -128,6 +128,27 @@ export const USABLE_GRANTS_SQL = `SELECT ${grants.columnsOf('g')}, coalesce(p.na
     AND EXISTS (SELECT 1 FROM program_tokens t WHERE t.grant_id = g.id AND t.expires_at > ?2 AND t.kind <> 'code')
   ORDER BY g.id DESC`;
 
+/** Selects one member's grant by its id, if it can be used now: as {@link USABLE_GRANTS_SQL} says. */
+const USABLE_GRANT_SQL = `SELECT g.name, g.access, g.permissions
+  FROM program_grants g
+  JOIN bindings b ON b.scope_id = g.scope_id AND b.person_id = g.person_id AND b.principal = g.principal
+  WHERE g.id = ?1 AND g.scope_id = ?2 AND g.principal = ?3 AND g.expires_at > ?4
+    AND EXISTS (SELECT 1 FROM program_tokens t WHERE t.grant_id = g.id AND t.expires_at > ?4 AND t.kind <> 'code')`;
+
+export function loadUsableGrant(
+  db: SqlDatabase,
+  of: { readonly id: string; readonly scopeId: string; readonly principal: string; readonly nowMs: number },
+): Pick<GrantRow, 'name' | 'access' | 'permissions'> | undefined {
+  const row = db.get<Pick<GrantRow, 'name' | 'access'> & { readonly permissions: string }>(
+    USABLE_GRANT_SQL,
+    of.id,
+    of.scopeId,
+    of.principal,
+    of.nowMs,
+  );
+  return row && { ...row, permissions: JSON.parse(row.permissions) };
+}
+
 /** Forgets tokens that are over, and grants of which no token is left: they can never be used again. */
 export function deleteOver(db: SqlDatabase, nowMs: number): void {
   const over = JSON.stringify(

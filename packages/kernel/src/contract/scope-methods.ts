@@ -183,6 +183,20 @@ export interface WorkRequest {
   readonly withoutKeys?: true;
   /** Keys from a host that has a vault. */
   readonly keys?: KeySupply;
+  /** The present grant of the program that the last answer asked for. */
+  readonly program?: JudgedProgram;
+}
+
+/** A program that began long work, and the person for whom it acts. */
+export interface ActingProgram {
+  readonly grant: string;
+  readonly principal: ActorId;
+}
+
+/** A program's present access; null: it has ended; `unknown`: it cannot be learnt at present. */
+export interface JudgedProgram {
+  readonly grant: string;
+  readonly allowed: ProgramGrant | null | 'unknown';
 }
 
 export interface WorkDone {
@@ -196,6 +210,8 @@ export interface WorkDone {
   readonly nextAtMs: number | null;
   /** Keys that deliveries of this round lacked: they are made in the next round that has them. */
   readonly needs?: KeyNeeds;
+  /** Nothing was done: the next step is of a program, whose grant has to be judged first. */
+  readonly program?: ActingProgram;
   /** The attempts of this round, in their order. Only when requested. */
   readonly attempts?: readonly WorkAttempt[];
   /** Set when bytes of attachments may have become free, and are to be swept. */

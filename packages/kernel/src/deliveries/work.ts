@@ -17,7 +17,9 @@ import { soundError } from '../lib/thrown.ts';
 import {
   dueWork,
   isFinalFailure,
+  judgeProgram,
   type LifecycleParts,
+  programToJudge,
   putOff,
   stepFailed,
   tidyWork,
@@ -103,6 +105,9 @@ export function makeWork(parts: WorkParts) {
 
     /** Runs one round: at most 50 deliveries, lane by lane, each lane as far as it goes; and a part of the housekeeping. */
     work: (request: WorkRequest): WorkDone => {
+      const program = programToJudge(parts.longWork);
+      if (program !== null && request.program?.grant !== program.grant)
+        return { settled: 0, claimed: [], nextAtMs: unit.now(), program };
       const round: Round = {
         ...parts,
         request,
@@ -304,9 +309,10 @@ function advanceLongWork(round: Round): void {
     waitUntil(round, entry.nextAtMs);
     return;
   }
-  const call = entry.state === 'running' ? stepCall(longWork, entry) : null;
-  if (call === null) tidy(round, entry);
-  else {
+  const judged = judgeProgram(longWork, entry, round.request.program);
+  const call = judged?.state === 'running' ? stepCall(longWork, judged) : null;
+  if (judged !== null && call === null) tidy(round, judged);
+  else if (call !== null) {
     const failure = attempt(round, `work ${entry.kind}`, call.input, { step: call.step }, () => undefined);
     if (failure !== null && waitsForKeys(round, failure)) {
       waitUntil(round, unit.now());

@@ -5,6 +5,7 @@
  */
 import { type EntityRef, PlatformError, type ProgramGrant } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { ActingProgram, JudgedProgram } from '../contract/scope-methods.ts';
 import { type OutsideParts, recordOutside } from '../events/outside.ts';
 import { programColumn } from '../lib/programs.ts';
 import type { Vertical } from '../vertical/vertical.ts';
@@ -42,7 +43,40 @@ export function dueWork({ works, unit }: LifecycleParts): WorkEntry | { readonly
   return aheadMs <= 0 || (isActive && aheadMs > AHEAD_MAX_MS) ? entry : { nextAtMs };
 }
 
-/** Puts off what could not be tidied. */
+/** Returns the program through which the due step is made; null where none is due, or all of the work is decided. */
+export function programToJudge(parts: LifecycleParts): ActingProgram | null {
+  const entry = dueWork(parts);
+  return 'id' in entry ? actingProgram(entry) : null;
+}
+
+function actingProgram({ state, proof, program, principal }: WorkEntry): ActingProgram | null {
+  if (state !== 'running' || proof !== null || program === null) return null;
+  return { grant: (JSON.parse(program) as ProgramGrant).id, principal };
+}
+
+/**
+ * Returns a work with what its program is allowed now. Null where no step is made: the access of the program has ended,
+ * which ends the work, or it cannot be learnt at present, which puts it off, or another program was judged.
+ */
+export function judgeProgram(
+  parts: LifecycleParts,
+  entry: WorkEntry,
+  judged: JudgedProgram | undefined,
+): WorkEntry | null {
+  const acting = actingProgram(entry);
+  if (acting === null) return entry;
+  if (judged?.grant !== acting.grant) return null;
+  const { allowed } = judged;
+  if (allowed === 'unknown') putOff(parts, entry);
+  else if (allowed === null) {
+    const { name } = JSON.parse(entry.program ?? '') as ProgramGrant;
+    const detail = `The access of ${name}, through which this was begun, has ended.`;
+    stopWork(parts, entry, 'failed', { code: 'permission_denied', detail });
+  } else return { ...entry, program: JSON.stringify(allowed) };
+  return null;
+}
+
+/** Puts off what could not be done now. */
 export function putOff({ works, unit }: Pick<LifecycleParts, 'works' | 'unit'>, { id }: WorkEntry): void {
   works.update(id, { nextAtMs: unit.now() + RETRY_MS });
 }

@@ -17,6 +17,7 @@ const listInput = z.strictObject({
   before: z.string().max(64).optional(),
   limit: z.int().min(1).max(1_000),
 });
+type Caller = Pick<z.output<typeof oneInput>, 'principal' | 'program'>;
 /** Sorts after every id. */
 const NEWEST = '~';
 
@@ -30,17 +31,24 @@ export interface LongWorkParts extends LifecycleParts {
 
 export function makeLongWorkMethods(parts: LongWorkParts): LongWorkMethods {
   const { works, vertical } = parts;
+  const isAllowed = ({ principal, program }: Caller, kind: string): boolean =>
+    parts.permissions.prove({
+      principal,
+      program,
+      permission: permissionOf(vertical, kind),
+      nowMs: parts.unit.now(),
+    }) !== null;
+  /** People see what they have started. A program needs the permission. */
+  const isShown = (by: Caller, kind: string): boolean => by.program === undefined || isAllowed(by, kind);
   /** One that the caller started, or has the permission of. To others there is none. */
   const requireOne = (
     input: unknown,
   ): { readonly entry: WorkEntry; readonly by: z.output<typeof oneInput> } => {
     const by = parseInput('The work', oneInput, input);
     const entry = works.one(by.id);
-    const permission = entry && vertical.works?.[entry.kind]?.permission;
-    if (!entry || permission === undefined) throw unknownWork();
-    const question = { principal: by.principal, program: by.program, permission, nowMs: parts.unit.now() };
-    const isOwn = entry.principal === by.principal && by.program === undefined;
-    if (!isOwn && parts.permissions.prove(question) === null) throw unknownWork();
+    if (!entry || !Object.hasOwn(vertical.works ?? {}, entry.kind)) throw unknownWork();
+    if (entry.principal === by.principal ? !isShown(by, entry.kind) : !isAllowed(by, entry.kind))
+      throw unknownWork();
     return { entry, by };
   };
   const present = (entry: WorkEntry): LongWorkRecord =>
@@ -48,8 +56,9 @@ export function makeLongWorkMethods(parts: LongWorkParts): LongWorkMethods {
 
   return {
     longWorks: (input) => {
-      const { principal, before = NEWEST, limit } = parseInput('The query', listInput, input);
-      return works.mine(principal, before, limit).map(present);
+      const { before = NEWEST, limit, ...by } = parseInput('The query', listInput, input);
+      const kinds = Object.keys(vertical.works ?? {}).filter((kind) => isShown(by, kind));
+      return works.mine(by.principal, kinds, { before, limit }).map(present);
     },
     longWork: (input) => present(requireOne(input).entry),
     cancelLongWork: (input) => {

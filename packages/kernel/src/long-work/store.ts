@@ -63,7 +63,8 @@ const ROW = 'number, status, value, note';
 export const LONG_WORK_SQL = {
   one: `SELECT ${COLUMNS} FROM _spine_works WHERE id = ?`,
   due: `SELECT ${COLUMNS} FROM _spine_works WHERE next_at IS NOT NULL ORDER BY next_at, id LIMIT 1`,
-  mine: `SELECT ${COLUMNS} FROM _spine_works WHERE principal = ? AND id < ? ORDER BY id DESC LIMIT ? + 0`,
+  mine: `SELECT ${COLUMNS} FROM _spine_works WHERE principal = ? AND id < ?
+    AND instr(?, json_quote(kind)) > 0 ORDER BY id DESC LIMIT ? + 0`,
   unfinished: 'SELECT count(*) AS n FROM _spine_works WHERE ended_at IS NULL',
   marked: 'SELECT id FROM _spine_works WHERE kind = ? AND mark = ? LIMIT 1',
   rows: `SELECT ${ROW} FROM _spine_work_rows WHERE work = ? AND number > ? ORDER BY number LIMIT ? + 0`,
@@ -113,9 +114,12 @@ export function makeWorkStore(db: SqlDatabase) {
     one: (id: string): WorkEntry | undefined => db.get<WorkEntry>(LONG_WORK_SQL.one, id),
     /** Returns the work that is looked at next. */
     due: (): WorkEntry | undefined => db.get<WorkEntry>(LONG_WORK_SQL.due),
-    /** Returns the works that a principal started, newest first. */
-    mine: (principal: string, before: string, limit: number): WorkEntry[] =>
-      db.all<WorkEntry>(LONG_WORK_SQL.mine, principal, before, limit),
+    /** Returns the works of some kinds that a principal started, newest first. */
+    mine: (
+      principal: string,
+      kinds: readonly string[],
+      { before, limit }: { readonly before: string; readonly limit: number },
+    ): WorkEntry[] => db.all<WorkEntry>(LONG_WORK_SQL.mine, principal, before, JSON.stringify(kinds), limit),
     unfinished: (): number => db.get<{ n: number }>(LONG_WORK_SQL.unfinished)?.n ?? 0,
     marked: (kind: string, mark: string): string | null =>
       db.get<{ id: string }>(LONG_WORK_SQL.marked, kind, mark)?.id ?? null,

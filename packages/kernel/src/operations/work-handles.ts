@@ -1,5 +1,5 @@
 /** Long work as operations and steps see it: started, read, and changed in their transaction. */
-import { type JsonValue, PlatformError } from '@freehold/contracts';
+import { type JsonValue, PlatformError, type ProgramGrant } from '@freehold/contracts';
 import { payloadText } from '../lib/values.ts';
 import { ENDED_KEPT_MS, eventOfEnd, unknownWork, WAIT_MAX_MS, WORK_ENTITY } from '../long-work/lifecycle.ts';
 import type { WorkEntry } from '../long-work/store.ts';
@@ -45,7 +45,7 @@ export function startWork(
     done: 0,
     total,
     principal: invocation.principal,
-    program: invocation.program === undefined ? null : JSON.stringify(invocation.program),
+    program: programText(invocation.program),
     cause,
     hops: invocation.hops,
     startedAtMs: nowMs,
@@ -105,7 +105,8 @@ function saveWork(parts: ContextParts, frame: Frame, id: string, change: WorkCha
   const { works } = parts;
   const entry = works.one(id);
   if (!entry) throw unknownWork();
-  const nowMs = frame.invocation.nowMs;
+  const { invocation } = frame;
+  const { nowMs } = invocation;
   const { data, done, total, mark, next } = change;
   works.update(id, {
     ...(data === undefined ? {} : { data: payloadText(`operation ${frame.name}, long work`, data) }),
@@ -120,11 +121,17 @@ function saveWork(parts: ContextParts, frame: Frame, id: string, change: WorkCha
   works.update(id, {
     state: next === 'end' ? 'done' : next === 'wait' ? 'waiting' : 'running',
     ...(next === 'finish' ? { proof: JSON.stringify(frame.proof) } : {}),
+    // The person may have it go on by themself, or through another program than the one that began it.
+    ...(invocation.principal === entry.principal ? { program: programText(invocation.program) } : {}),
     ...(next === 'end' ? { endedAtMs: nowMs } : {}),
     nextAtMs: nowMs + (next === 'end' ? ENDED_KEPT_MS : next === 'wait' ? WAIT_MAX_MS : 0),
   });
   if (next === 'end') appendEvent(parts, frame, eventOfEnd(entry, 'done'));
   parts.wakeAfterCommit();
+}
+
+function programText(program: ProgramGrant | undefined): string | null {
+  return program === undefined ? null : JSON.stringify(program);
 }
 
 function requireRow(frame: Frame, row: WorkRow): WorkRow {

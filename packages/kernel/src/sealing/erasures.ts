@@ -15,6 +15,7 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import type { ScopeMethods } from '../contract/scope-methods.ts';
 import type { Shredded, SubjectKeys } from '../keys/subject-keys.ts';
+import { eraseStaged } from '../long-work/erase-staged.ts';
 import type { Vertical } from '../vertical/vertical.ts';
 
 /** The reason of calls before the vault was asked. */
@@ -46,6 +47,7 @@ export function makeErasureMethods({
   subjectKeys,
   sql,
   forgetRow,
+  wakeAfterCommit,
 }: {
   readonly unit: UnitContext;
   readonly vertical: Vertical;
@@ -53,11 +55,14 @@ export function makeErasureMethods({
   readonly sql: SqlDatabase;
   /** Called when the row of the scope was changed. */
   readonly forgetRow: () => void;
+  /** Long work that held data about the person is taken back after the commit. */
+  readonly wakeAfterCommit: () => void;
 }): Pick<ScopeMethods, 'redact' | 'redactPendingErasures'> {
   const { db } = unit;
   const redact = (receipt: ShredReceipt): void => {
     subjectKeys.supply({ keys: { [receipt.subject]: { shredded: receipt } } });
     redactScope({ db, sql, vertical, receipt, nowMs: unit.now() });
+    if (vertical.works !== undefined) wakeAfterCommit();
   };
   return {
     redact: (input) => {
@@ -79,7 +84,7 @@ export function makeErasureMethods({
 }
 
 /**
- * Removes a person's payloads, and what the vertical's `onShred` removes, from a scope or from an older state that is
+ * Removes a person's payloads, what is staged about them, and what the vertical's `onShred` removes, from a scope or from an older state that is
  * about to replace it. Repeating it changes nothing.
  */
 export function redactScope({
@@ -98,6 +103,7 @@ export function redactScope({
 }): void {
   const { subject, keyDigest, shreddedAt } = receipt;
   db.run(REDACT_SQL, JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded), subject);
+  eraseStaged(db, vertical, { sql, subject, nowMs });
   // Stored answers stay: they are sealed for the person too, and without them a repeated request acts twice.
   vertical.onShred?.({ sql, now: nowMs }, subject);
   db.run(

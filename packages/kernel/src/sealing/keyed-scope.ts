@@ -5,7 +5,9 @@
  */
 import { PlatformError, type ScopeId, type ScopeRef, type TenantId } from '@freehold/contracts';
 import type {
+  ActingProgram,
   ClaimedDelivery,
+  JudgedProgram,
   ScopeInvoke,
   ScopeInvoked,
   ScopeStub,
@@ -260,6 +262,16 @@ export interface KeyedScope {
   readonly scopeId: string;
   readonly vault: Vault;
   readonly keeper: KeyKeeper;
+  readonly judge: JudgeProgram;
+}
+
+/** Learns what a program is allowed now. Never rejects. */
+type JudgeProgram = (program: ActingProgram) => Promise<JudgedProgram>;
+
+/** Makes a round of work. One whose next step is of a program is made with what that is allowed now. */
+async function judgedWork(stub: ScopeStub, judge: JudgeProgram, input: WorkRequest): Promise<WorkDone> {
+  const round = await stub.work(input);
+  return round.program ? stub.work({ ...input, program: await judge(round.program) }) : round;
 }
 
 /** Rounds of work whose deliveries needed keys that the vault refuses, for the runner in the same process. */
@@ -304,20 +316,19 @@ export function keyedScope(stub: ScopeStub, keyed: KeyedScope): ScopeStub {
 }
 
 /** Wraps the stub of a host without a vault: missing keys cannot be fetched, and do not concern the caller. */
-export function unkeyedScope(stub: ScopeStub, isHeld: () => boolean): ScopeStub {
-  return wrapped(stub, (name, method) =>
-    unlessHeld(
-      name,
-      async (input) => {
-        const answer = await method(input).catch((error: unknown) => {
-          throw isKeysNeeded(error) ? noVault() : error;
-        });
-        if (name === 'work' && (answer as WorkDone).needs) throw noVault();
-        return answer;
-      },
-      isHeld,
-    ),
-  );
+export function unkeyedScope(stub: ScopeStub, isHeld: () => boolean, judge: JudgeProgram): ScopeStub {
+  const unkeyed = async <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => {
+      throw isKeysNeeded(error) ? noVault() : error;
+    });
+  const work = async (input: WorkRequest): Promise<WorkDone> => {
+    const round = await unkeyed(judgedWork(stub, judge, input));
+    if (round.needs) throw noVault();
+    return round;
+  };
+  return wrapped(stub, (name, method) => unlessHeld(name, (input) => unkeyed(method(input)), isHeld), [
+    ['work', work],
+  ]);
 }
 
 type Method = (input: object) => Promise<unknown>;
@@ -408,7 +419,7 @@ async function workThrough(
   let refusal: unknown;
   for (let looks = 1; ; looks++) {
     const round: WorkDone = await call((keys) =>
-      stub.work({
+      judgedWork(stub, keyed.judge, {
         ...(withoutKeys ? { withoutKeys } : {}),
         ...(report ? { report } : {}),
         keys: { ...brought, ...keys },

@@ -25,6 +25,12 @@ export interface LongWork {
     ctx: { readonly sql: SqlDatabase; readonly now: number },
     work: Pick<WorkHandle, 'id' | 'mark'>,
   ) => boolean;
+  /**
+   * Returns the texts that name an erased person in its rows, beside the person's id: their names, say. Rows that hold one
+   * of them are removed, and an unfinished work whose `data` holds one is cancelled. It is asked before `onShred`, and
+   * writes nothing. Default: none.
+   */
+  readonly namesOf?: (ctx: { readonly sql: SqlDatabase }, subject: string) => readonly string[];
 }
 
 /** `halted`: all of it is decided, and the scope is a copy in which the rest does not go on by itself. */

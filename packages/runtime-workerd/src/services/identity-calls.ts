@@ -80,6 +80,8 @@ const OF_OWN_SCOPE = [
     'leftoverRolesTaken',
     'limitRoles',
   ],
+  // It answers a program that the application has seen.
+  'usableProgram',
   ...['noteRoles', 'removeMember', 'transferOwner', 'requireTransferable', 'getConfig', 'listIdentityEvents'],
   // It answers the principal that a person has in this scope.
   ...['findPrincipal', 'membersForCopy', 'endOwnerWindow'],
