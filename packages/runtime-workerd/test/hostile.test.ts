@@ -1,7 +1,8 @@
 /** A hostile bundle: what it tries, and what happens (docs/threat-model.md). */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { directoryIssuer, makePasswordHasher } from '@freehold/auth';
 import type { TenantId } from '@freehold/contracts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -134,6 +135,17 @@ describe('other tenants', () => {
     await expect.poll(() => forged().length, PATIENT).toBe(1);
     expect(forged()).toMatchObject([{ level: 'log' }]);
     expect(JSON.stringify(forged())).not.toContain(foreign.scope);
+    // The host names the object that spoke. One that took over the whole process names whom it likes.
+    const line = { kind: 'console', digest: '', atMs: 0, level: 'log', text: 'taken over' };
+    const batch = [foreign, ACME].map((named) => JSON.stringify({ ...line, ...named })).join('\n');
+    const socketPath = join(place.folder, 'notes/services.sock');
+    const sent = request({ socketPath, method: 'POST', path: '/telemetry' });
+    sent.end(batch);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    const said = place.lines.filter((each) => each.kind === 'console' && each.text === 'taken over');
+    expect(said).toEqual([line, { ...line, ...ACME }]);
   });
 
   test('its lines are not those of another instance of its own either', async () => {

@@ -19,6 +19,7 @@ beforeAll(async () => {
   const script = await place.upload(notes('1.0.0', []), 'hostile.ts');
   await place.runtime.serve({ vertical: 'notes', archiveScript: script });
   expect((await place.provision(ACME)).status).toBe(200);
+  await signUp();
 }, 60_000);
 
 afterAll(() => place.close());
@@ -34,7 +35,8 @@ const form = (path: string, fields: Record<string, string>) =>
     body: new URLSearchParams(fields),
   });
 
-test('a person makes an account, signs in, and takes the seat that waits for an owner', async () => {
+/** A person makes an account, and is signed in. */
+async function signUp(): Promise<void> {
   await configure({ SIGN_UP: 'open' });
   expect((await form('/api/auth/sign-up', { email: 'ada@example.com' })).status).toBe(200);
   const link = /http:\/\/shop\.localhost\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0] ?? '';
@@ -46,6 +48,11 @@ test('a person makes an account, signs in, and takes the seat that waits for an 
       .getSetCookie()
       .find((each) => each.startsWith('sb_session='))
       ?.split(';')[0] ?? '';
+  // The first person here takes the seat that waits for an owner.
+  expect((await get('/api/me')).status).toBe(200);
+}
+
+test('a person who made an account is signed in, and has the seat that waited for an owner', async () => {
   expect(await (await get('/api/me')).json()).toMatchObject({
     status: 'member',
     roles: [{ key: 'owner' }],
