@@ -372,6 +372,15 @@ test('an operation of the application is a button with its form, and a record is
   expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
   await button(page, 'Undo').click();
   await page.getByRole('link', { name: 'Edit' }).waitFor();
+
+  // Thirteen events, of which ten are shown at first.
+  const { pathname } = new URL(page.url());
+  for (let price = 1; price <= 9; price++) await api.api('PATCH', `/api${pathname}`, { price });
+  await page.reload();
+  await expect.poll(() => page.locator('.story > li').count()).toBe(10);
+  await button(page, 'Show more').click();
+  await expect.poll(() => page.locator('.story > li').count()).toBe(13);
+  expect(await button(page, 'Show more').count()).toBe(0);
 });
 
 test('files are added, shown and removed', async () => {
