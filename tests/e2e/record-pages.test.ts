@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { minutes, money, operation, signedIn } from '@freehold/app';
 import { webFilesOf } from '@freehold/app/node';
 import { makeMemoryBlobStore } from '@freehold/engine-node';
-import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
+import { ATTACHMENT_BYTES_MAX, type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -399,6 +399,15 @@ test('files are added, shown and removed', async () => {
   await button(page, 'Remove brake.txt').click();
   await see(page, 'Removed: brake.txt');
   await see(page, 'No files yet.');
+  // Without the way to the server.
+  await page.evaluate(`
+    const files = new DataTransfer();
+    files.items.add(new File([new Uint8Array(${ATTACHMENT_BYTES_MAX + 1})], 'film.mp4'));
+    const input = document.querySelector('input[type=file]');
+    input.files = files.files;
+    input.dispatchEvent(new Event('change', { bubbles: true }));
+  `);
+  await see(page, 'film.mp4 is larger than');
 });
 
 test('two people edit one record: the second sees what changed, and keeps what they typed', async () => {
