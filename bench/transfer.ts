@@ -13,8 +13,9 @@ const PART = 1_000;
 
 interface Used {
   readonly importMs: number;
-  /** The longest wait of another caller while the import ran. */
+  /** The waits of other callers while the import ran: the longest, and that of one in a hundred. */
   readonly waitMs: number;
+  readonly hundredthMs: number;
   readonly exportMs: number;
   readonly exported: number;
   /** Resident memory in bytes: of the process with the application, and at its peak. */
@@ -28,7 +29,7 @@ export async function benchTransfer(directory: string): Promise<Row[]> {
     Used | number | null,
   ];
   if (used === null || typeof used === 'number') throw new Error(`the transfer ended with ${used}`);
-  if (used.exported !== LINES) throw new Error(`${used.exported} records were exported`);
+  if (used.exported < LINES) throw new Error(`${used.exported} records were exported`);
   const many = LINES.toLocaleString('en');
   return [
     atMostMegabytes({
@@ -36,6 +37,12 @@ export async function benchTransfer(directory: string): Promise<Row[]> {
       megabytes: (used.rssPeak - used.rssBefore) / 1e6,
       limit: 200,
       against: `resident, at its peak; ${Math.round(used.rssBefore / 1e6)} MB of the process before`,
+    }),
+    atMostMegabytes({
+      name: 'memory of that whole process',
+      megabytes: used.rssPeak / 1e6,
+      limit: 350,
+      against: 'resident, at its peak; with the sources, whose types Node strips as it loads them',
     }),
     atMostMs({
       name: `an imported line of ${many}`,
@@ -46,12 +53,18 @@ export async function benchTransfer(directory: string): Promise<Row[]> {
     atMostMs({
       name: 'the longest wait of another caller meanwhile',
       ms: used.waitMs,
-      limitMs: 500,
-      against: 'a list of 20, asked again and again',
+      limitMs: 250,
+      against: 'a list of 20 and a record made, again and again',
+    }),
+    atMostMs({
+      name: 'the wait of one in a hundred of them',
+      ms: used.hundredthMs,
+      limitMs: 60,
+      against: 'the same',
     }),
     atMostMs({
       name: `an exported record of ${many}`,
-      ms: used.exportMs / LINES,
+      ms: used.exportMs / used.exported,
       limitMs: 0.2,
       against: 'in parts of 500',
     }),
@@ -68,15 +81,19 @@ async function run(dataDirectory: string): Promise<Used> {
     (await host.operations(scopeId, principal).invoke({ operation, input })).output as T;
 
   let isWorking = true;
-  let waitMs = 0;
-  const other = (async () => {
+  const waits: number[] = [];
+  const asking = async (operation: string, input: object): Promise<void> => {
     while (isWorking) {
       const startedMs = performance.now();
-      await call('animal/list', {});
-      waitMs = Math.max(waitMs, performance.now() - startedMs);
+      await call(operation, input);
+      waits.push(performance.now() - startedMs);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-  })();
+  };
+  const others = [
+    asking('animal/list', {}),
+    asking('animal/create', { name: 'Of another caller', fee: 100 }),
+  ];
   const work = async (): Promise<void> => {
     for (;;) {
       const { nextAtMs } = await host.scope(scopeId).work({});
@@ -92,7 +109,8 @@ async function run(dataDirectory: string): Promise<Used> {
   await work();
   const importMs = performance.now() - startedMs;
   isWorking = false;
-  await other;
+  await Promise.all(others);
+  const made = waits.toSorted((a, b) => a - b);
 
   const exportedMs = performance.now();
   let exported = 0;
@@ -107,7 +125,15 @@ async function run(dataDirectory: string): Promise<Used> {
   } while (cursor !== null);
   const exportMs = performance.now() - exportedMs;
   await engine.close();
-  return { importMs, waitMs, exportMs, exported, rssBefore, rssPeak: process.resourceUsage().maxRSS * 1_024 };
+  return {
+    importMs,
+    waitMs: made.at(-1) ?? 0,
+    hundredthMs: made[Math.floor(made.length * 0.99)] ?? 0,
+    exportMs,
+    exported,
+    rssBefore,
+    rssPeak: process.resourceUsage().maxRSS * 1_024,
+  };
 }
 
 async function send(call: <T>(operation: string, input: object) => Promise<T>): Promise<string> {

@@ -11,9 +11,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { type HistoryDisk, historyDisk } from '../src/lib/durable-file.ts';
 import { copyOf, currentOf, newPlace, openHistory } from './history-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 
@@ -228,6 +229,37 @@ test('a unit that had no history gets one from its present state on', async () =
   expect(items).toHaveLength(2);
   await fixture.tools.rewind({ bookmark: earliest?.bookmark ?? '' });
   expect(await fixture.unit.contents()).toBe(contents);
+});
+
+test('where a unit writes faster than the background stores, no commit stores more than its share of the log', async () => {
+  const frames: number[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const slow: HistoryDisk = {
+    ...historyDisk,
+    stage: async (path, parts) => {
+      if (basename(path).startsWith('segment')) await released;
+      await historyDisk.stage(path, parts);
+    },
+    stageSync: (path, parts) => {
+      // The description of the new part stands before its frames.
+      const { first, last } = JSON.parse(
+        /\{.*\}/.exec(Buffer.from(parts.at(-2) ?? []).toString())?.[0] ?? '',
+      );
+      frames.push(last - first + 1);
+      historyDisk.stageSync(path, parts);
+    },
+  };
+  const fixture = openHistory(newPlace(), { logFramesMax: 100, historyDisk: slow });
+  await fixture.unit.add({ note: 'one' });
+  const one = await currentOf(fixture);
+  frames.length = 0;
+  for (let i = 0; i < 300; i++) await fixture.unit.add({ note: `n${i}`, bytes: 3_000 });
+  expect(frames.length).toBeGreaterThan(10);
+  expect(Math.max(...frames)).toBeLessThanOrEqual(25);
+  release();
+  await fixture.tools.rewind({ bookmark: one });
+  expect(await fixture.unit.count()).toBe(1);
+  expect(fixture.incidents).toEqual([]);
 });
 
 describe('a disk that is full', () => {

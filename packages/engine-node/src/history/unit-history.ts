@@ -34,10 +34,12 @@ const readOpenFile = promisify(readFile);
 
 /** The share of the frames above which the log is emptied that is stored directly before it is. */
 const LAST_FRAMES_PART = 1 / 5;
-/** A log this many times too long is emptied at once: a caller that writes faster than the disk has to wait for it. */
+/** Of a log this many times too long, each commit stores a part: a caller that writes faster than the disk waits for it. */
 const LOG_OVERFLOW = 4;
-/** The number of rounds in which new frames are stored in the background, before the last ones are stored at once. */
-const ROUNDS_MAX = 4;
+/** That part, as a share of the frames above which the log is emptied; and at least so many times what the commit wrote. */
+const OWN_FRAMES_PART = 1 / 4;
+const OWN_FRAMES_TIMES = 2;
+const BUSY_MS = 100;
 /** After a kill, the commits of the last moments have estimated times; no longer than this. */
 const TIMES_MS = 250;
 
@@ -218,17 +220,18 @@ function currentLog(h: History): LiveLog | null {
 }
 
 function observe(h: History): void {
-  const { database, now, logFramesMax, onChange, fileLocks } = h.parts;
+  const { database, now, onChange } = h.parts;
   const state = database.logState();
   if (h.mayRestart && isRestarted(h)) forgetLog(h);
   const counted = h.mayRestart ? state.frames : framesIn(state);
   if (counted === h.frames) return;
+  const written = counted - h.frames;
   h.frames = counted;
   h.fresh.push({ frame: counted, atMs: now() });
   h.timesTimer ??= setTimeout(noteTimes, TIMES_MS, h).unref();
   onChange();
   if (counted < h.nextTidyFrames) return;
-  if (counted >= logFramesMax * LOG_OVERFLOW && h.begun && fileLocks.free) emptyOrLater(h);
+  if (isOverflowing(h)) storeOwnPart(h, written);
   tidy(h);
 }
 
@@ -334,10 +337,36 @@ function empty(h: History): void {
   }
 }
 
-/** Empties the log. Throws on a failure; the next attempt waits until the log has grown as much once more. */
-function emptyOrLater(h: History): void {
-  h.nextTidyFrames = h.frames + h.parts.logFramesMax;
-  empty(h);
+/**
+ * Stores a part of the log for the commit that was just made, and empties the log once little is left: no caller waits for
+ * the frames of others. Throws on a failure; the next attempt waits until the log has grown as much once more.
+ */
+function storeOwnPart(h: History, written: number): void {
+  const { parts, nextTidyFrames } = h;
+  h.nextTidyFrames = h.frames + parts.logFramesMax;
+  const { log } = mark(h);
+  const own = Math.max(Math.ceil(parts.logFramesMax * OWN_FRAMES_PART), written * OWN_FRAMES_TIMES);
+  if (log) h.writer.storeSync(log, Math.min(h.frames, log.archivedFrame + own));
+  parts.onChange();
+  if (isStored(h)) empty(h);
+  else h.nextTidyFrames = nextTidyFrames;
+}
+
+/** Whether each commit stores a part of the log. */
+function isOverflowing({ frames, begun, parts }: History): boolean {
+  return begun && parts.fileLocks.free && frames >= parts.logFramesMax * LOG_OVERFLOW;
+}
+
+/** Whether commits come within a moment. */
+async function isBusy(h: History): Promise<boolean> {
+  const { frames } = h;
+  await new Promise((resolve) => setTimeout(resolve, BUSY_MS).unref());
+  return h.frames !== frames;
+}
+
+/** Whether so little is left to store that the log can be emptied at once. */
+function isStored({ frames, log, parts }: History): boolean {
+  return frames - (log?.archivedFrame ?? 0) <= parts.logFramesMax * LAST_FRAMES_PART;
 }
 
 function tidy(h: History): void {
@@ -359,9 +388,11 @@ async function tidyUp(h: History): Promise<void> {
   // Leaves the group that just committed: its callers are answered first.
   await new Promise((resolve) => setImmediate(resolve));
   await begin(h);
-  for (let round = 0; round < ROUNDS_MAX; round++) {
+  for (;;) {
     const log = h.isDone ? null : currentLog(h);
-    if (!log || h.frames - log.archivedFrame <= logFramesMax * LAST_FRAMES_PART) break;
+    if (!log || isStored(h)) break;
+    // While commits store their own parts, one that is stored beside them is stored in vain.
+    if (isOverflowing(h) && (await isBusy(h))) continue;
     await h.writer.storePart(log, h.frames);
   }
   // Another call may have emptied it meanwhile.
