@@ -58,7 +58,6 @@ async function step(next: Step): Promise<void> {
 /** A test run, whose tests are counted one by one. */
 async function suite(name: string, ...args: string[]): Promise<void> {
   const report = join(scratch, `${name}.json`);
-  const before = failures.length;
   const ok = await runStep({
     name: `tests: ${name}`,
     command: [
@@ -75,17 +74,19 @@ async function suite(name: string, ...args: string[]): Promise<void> {
       readFileSync(report, 'utf8'),
     ) as Report;
     counts.passed += numPassedTests;
+    let named = 0;
     for (const { name: path, startTime, endTime, message, assertionResults } of testResults) {
       const file = relative(root, path);
       times.push({ file, ms: endTime - startTime });
       const failed = assertionResults.filter(({ status }) => status === 'failed');
       for (const { fullName, failureMessages } of failed)
         fail(`${file}: ${fullName}`, failureMessages.join('\n'));
-      if (message !== '' && failed.length === 0) fail(file, message);
+      const isUnloaded = message !== '' && failed.length === 0;
+      if (isUnloaded) fail(file, message);
+      named += failed.length + Number(isUnloaded);
     }
     // A run can fail without a failing test: an unhandled rejection, no test at all.
-    if (!ok && failures.length === before)
-      fail(`tests: ${name}`, 'The run failed. Its output above says why.');
+    if (!ok && named === 0) fail(`tests: ${name}`, 'The run failed. Its output above says why.');
     if (numPassedTests + numFailedTests === 0) fail(`tests: ${name}`, 'No test ran.');
   } catch (error) {
     fail(`tests: ${name}`, `No report: ${error instanceof Error ? error.message : String(error)}`);

@@ -12,7 +12,6 @@ import { loopbackFetch } from './loopback-fetch.ts';
 import { makeMemoryAdapter } from './memory-adapter.ts';
 import { renderHomePage } from './pages/other-pages.ts';
 import { findPerson, type Person, seededPeople } from './people/people.ts';
-import { makeProvider } from './provider.ts';
 
 export interface IssuerOptions {
   /** Default 8788; 0 takes any free port. */
@@ -62,6 +61,8 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
   const keys = options.keys ?? (await generateIssuerKeys());
   const people = options.people ?? seededPeople;
 
+  // Loaded here: a platform in production has another issuer, and is spared two hundred modules.
+  const { makeProvider } = await import('./provider.ts');
   const server = createServer();
   const port = await listen(server, askedPort, host);
   try {

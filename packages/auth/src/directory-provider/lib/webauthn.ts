@@ -3,17 +3,14 @@
  * PIN, a finger or a face, and so it counts as two factors. No attestation is asked for, and none is read.
  */
 import { PlatformError } from '@freehold/contracts';
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
+import type { AttestationObject } from '@simplewebauthn/server/helpers';
 import { base64url } from 'jose';
 import { z } from 'zod';
 import type { Challenge, NewPasskey, PasskeyKey } from '../../accounts/contract.ts';
 import type { Exchange, ProviderContext } from './context.ts';
+
+/** Loaded for the first passkey: it has three hundred modules, a tenth of the platform's start. */
+const webauthn = () => import('@simplewebauthn/server');
 
 /** EdDSA, ES256, RS256: the algorithms of authenticators, which every runtime verifies. */
 const ALGORITHMS = [-8, -7, -257];
@@ -55,7 +52,8 @@ export type Ceremony =
   | { readonly kind: 'register'; readonly userId: string }
   | { readonly kind: 'sign_up'; readonly linkToken: string };
 
-export function requestOptions(exchange: Exchange, ceremony: Ceremony) {
+export async function requestOptions(exchange: Exchange, ceremony: Ceremony) {
+  const { generateAuthenticationOptions } = await webauthn();
   return generateAuthenticationOptions({
     rpID: rpIdOf(exchange),
     challenge: toBytes(makeChallenge(exchange, ceremony)),
@@ -89,6 +87,7 @@ export async function verifyAssertion(
   if (typeof userHandle === 'string' && userHandle !== passkey.userHandle) return null;
   const challenge = challengeIn(exchange, ceremony, signed.clientDataJSON);
   if (challenge === null) return null;
+  const { verifyAuthenticationResponse } = await webauthn();
   return orRefused(async () => {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: { ...response, response: signed },
@@ -103,7 +102,7 @@ export async function verifyAssertion(
   });
 }
 
-export function creationOptions(
+export async function creationOptions(
   exchange: Exchange,
   input: {
     readonly ceremony: Ceremony;
@@ -115,6 +114,7 @@ export function creationOptions(
   },
 ) {
   const { ceremony, userHandle, email, name, known } = input;
+  const { generateRegistrationOptions } = await webauthn();
   return generateRegistrationOptions({
     rpName: exchange.passkeys.rpName ?? exchange.appName,
     rpID: rpIdOf(exchange),
@@ -143,8 +143,11 @@ export async function verifyRegistration(
   const { response, ceremony, name } = input;
   const challenge = challengeIn(exchange, ceremony, response.response.clientDataJSON);
   if (challenge === null) return null;
+  const { verifyRegistrationResponse } = await webauthn();
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   return orRefused(async () => {
-    if (!hasNoCertificates(response.response.attestationObject)) return null;
+    if (!hasNoCertificates(decodeAttestationObject(toBytes(response.response.attestationObject))))
+      return null;
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response,
       expectedChallenge: challenge.text,
@@ -207,8 +210,7 @@ function parseClientData(clientDataJSON: string): z.infer<typeof clientDataJson>
  * Browsers remove certificates when no attestation was asked for. Reading any that come anyway would have us parse
  * them, and fetch the revocation lists at the addresses that they name.
  */
-function hasNoCertificates(attestationObject: string): boolean {
-  const decoded = decodeAttestationObject(toBytes(attestationObject));
+function hasNoCertificates(decoded: AttestationObject): boolean {
   const format = decoded.get('fmt');
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
 }
