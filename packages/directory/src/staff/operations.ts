@@ -268,7 +268,7 @@ export const staffTokensList = adminOperation({
   name: 'staff-tokens.list',
   summary: 'List the tokens of programs that act for staff and builders',
   description:
-    'Admins see all of them, other members their own. A service token sees what its owner sees; a service token without an owner sees all of them.',
+    'Admins see all of them, other members their own. A service token sees what its owner sees, one without an owner all of them, and a push token none.',
   tag,
   method: 'GET',
   path: '/staff-tokens',
@@ -280,7 +280,7 @@ export const staffTokensList = adminOperation({
   },
   output: pageOf(staffTokenRecord),
   success: 200,
-  builder: 'none',
+  builder: 'own-tenant',
   audit: 'none',
 });
 
@@ -299,7 +299,7 @@ export const staffTokensRevoke = adminOperation({
   input: { params: z.strictObject({ token: idSchema<TokenId>(ID_PREFIXES.token) }) },
   output: z.null(),
   success: 204,
-  builder: 'none',
+  builder: 'own-tenant',
   // To give up a right of one's own is no change of the platform.
   staff: 'read',
   audit: 'audit',

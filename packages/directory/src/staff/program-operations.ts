@@ -15,7 +15,7 @@ export const staffProgramsList = adminOperation({
   name: 'staff-programs.list',
   summary: 'List the programs that staff and builders let in, newest first',
   description:
-    'Those that can be used now. Admins see all of them, other members of the staff their own, and builders theirs on the page /oauth/programs. A service token sees what its owner sees; a service token without an owner sees all of them.',
+    'Those that can be used now. Admins see all of them, other members of the staff and builders their own. A service token sees what its owner sees, one without an owner all of them, and a push token none.',
   tag,
   method: 'GET',
   path: '/staff-programs',
@@ -27,7 +27,7 @@ export const staffProgramsList = adminOperation({
   },
   output: pageOf(staffProgramRecord),
   success: 200,
-  builder: 'none',
+  builder: 'own-tenant',
   audit: 'none',
 });
 
@@ -44,14 +44,14 @@ export const staffProgramsEnd = adminOperation({
   name: 'staff-programs.end',
   summary: 'End a program that acts for a member of the roster',
   description:
-    'All its tokens stop working at once; to come back it has to ask its member again. Admins may end any, other members of the staff their own. A service token may end what its owner may; a service token without an owner may end any.',
+    'All its tokens stop working at once; to come back it has to ask its member again. Admins may end any, other members of the staff and builders their own. A service token may end what its owner may; a service token without an owner may end any.',
   tag,
   method: 'DELETE',
   path: '/staff-programs/:program',
   input: { params: z.strictObject({ program: idSchema(ID_PREFIXES.programGrant) }) },
   output: z.null(),
   success: 204,
-  builder: 'none',
+  builder: 'own-tenant',
   // To give up a right of one's own is no change of the platform.
   staff: 'read',
   audit: 'audit',

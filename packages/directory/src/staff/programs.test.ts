@@ -131,6 +131,49 @@ test('a program of others is neither seen nor ended by anybody but an admin', as
   ]);
 });
 
+test('a builder sees and ends their own over the API, and neither those of staff nor of another builder', async () => {
+  const { platform, ada } = await open();
+  const { id: tenant } = await platform.tenant('acme');
+  const [bob, eve] = [
+    await staffMember(platform, { login: 'bob', role: 'builder', tenant }),
+    await staffMember(platform, { login: 'eve', role: 'builder', tenant }),
+  ];
+  const [hers, his, other] = [
+    await letProgramIn(platform, ada.id),
+    await letProgramIn(platform, bob.id),
+    await letProgramIn(platform, eve.id),
+  ];
+  const token = await staffToken(platform, bob.id);
+  const as = { kind: 'builder', id: bob.id, name: 'bob', tenant } as const;
+  const listed = async (operation: 'staff-programs.list' | 'staff-tokens.list', by: Actor) =>
+    (await platform.value<{ items: { id: string }[] }>(operation, { as: by })).items.map(({ id }) => id);
+  const pushToken = platform.builder(tenant);
+  expect(await listed('staff-programs.list', as)).toEqual([his.id]);
+  expect(await listed('staff-tokens.list', as)).toEqual([token.id]);
+  expect(await listed('staff-programs.list', pushToken)).toEqual([]);
+  expect(await listed('staff-tokens.list', pushToken)).toEqual([]);
+  const end = (program: string, by: Actor) =>
+    platform.call('staff-programs.end', { params: { program }, as: by });
+  for (const { id } of [hers, other])
+    expect(await refusal(end(id, as))).toMatchObject({ reason: 'unknown_program' });
+  expect(await refusal(end(his.id, pushToken))).toMatchObject({ reason: 'unknown_program' });
+  expect((await end(his.id, as)).status).toBe(204);
+  const revoke = platform.call('staff-tokens.revoke', { params: { token: token.id }, as });
+  expect((await revoke).status).toBe(204);
+  expect((await platform.adminLog()).slice(-2)).toMatchObject([
+    {
+      action: 'staff-programs.end',
+      actor: { kind: 'builder', id: bob.id },
+      target: { tenant, other: his.id },
+    },
+    {
+      action: 'staff-tokens.revoke',
+      actor: { kind: 'builder', id: bob.id },
+      target: { tenant, other: token.id },
+    },
+  ]);
+});
+
 test('a program that may only read ends no other one', async () => {
   const { platform, ada } = await open();
   const { id: program } = await letProgramIn(platform, ada.id);
