@@ -1,6 +1,7 @@
 /** An application as a program meets it: what is listed to its person now, and what follows from one line beside a record. */
 import { pageOf, pageQuery } from '@freehold/contracts';
 import { defineOperations, operation } from '@freehold/kernel';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineApp, PlatformError, principalId, signedIn } from '../src/index.ts';
@@ -47,6 +48,19 @@ const operations = defineOperations({
       sql.run('INSERT INTO boxes (id, label) VALUES (?, ?)', id, label);
       emit({ type: 'box.packed', entity: ref(id) });
       return { id, label };
+    },
+  }),
+  'box/discard': operation({
+    summary: 'Throw a box away',
+    input: byId,
+    output: z.null(),
+    permission: 'box.write',
+    entity: (input) => ref(input.box),
+    http: { method: 'DELETE', path: '/api/boxes/:box' },
+    run: ({ sql, emit }, input) => {
+      sql.run('DELETE FROM boxes WHERE id = ?', input.box);
+      emit({ type: 'box.discarded', entity: ref(input.box) });
+      return null;
     },
   }),
   'box/show': operation({
@@ -100,7 +114,7 @@ async function open() {
 test('a grant for one record lists the tools about a record, and none that is about all of them', async () => {
   const { instance, owner, guest, lamps, books, toolsOf } = await open();
   await using _ = instance;
-  expect(await toolsOf(owner)).toEqual(['box_list', 'box_get', 'box_pack', 'box_show']);
+  expect(await toolsOf(owner)).toEqual(['box_list', 'box_get', 'box_pack', 'box_discard', 'box_show']);
   expect(await toolsOf(guest)).toEqual([]);
   await owner.call('box/show', { box: lamps.id, to: await guest.principal() });
   expect(await toolsOf(guest)).toEqual(['box_get']);
@@ -112,6 +126,39 @@ test('a grant for one record lists the tools about a record, and none that is ab
   await expect(model.read(`freehold://box/${books.id}`)).rejects.toThrow(/not found/);
   const denials = await (await owner.http('GET', '/api/denials')).json();
   expect(denials).toMatchObject({ items: [{ operation: 'box/get', entity: { id: books.id } }] });
+});
+
+test('a person who may do it is asked before something is destroyed, by a client that can', async () => {
+  const { instance, owner, guest, lamps, books } = await open();
+  await using _ = instance;
+  const asked: string[] = [];
+  const discard = async (person: typeof owner, box: string, ok: boolean) => {
+    const client = new Client(
+      { name: 'desktop', version: '1.0.0' },
+      { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: { form: {} } } },
+    );
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message);
+      return { action: 'accept', content: { ok } };
+    });
+    const fetch = (url: string | URL, { method = 'GET', body, headers }: RequestInit = {}) =>
+      person.http(method, new URL(url).pathname, body == null ? undefined : JSON.parse(String(body)), {
+        ...Object.fromEntries(new Headers(headers)),
+      });
+    const transport = new StreamableHTTPClientTransport(new URL('http://localhost/api/mcp'), { fetch });
+    await client.connect(transport);
+    const { isError = false } = await client.callTool({ name: 'box_discard', arguments: { box } });
+    await client.close();
+    return isError;
+  };
+  const left = async () => (await owner.call('box/list', {})).items.map(({ id }) => id);
+  expect(await discard(owner, lamps.id, false)).toBe(true);
+  expect(await left()).toEqual([lamps.id, books.id]);
+  expect(await discard(owner, lamps.id, true)).toBe(false);
+  expect(asked).toEqual([1, 2].map(() => `Throw a box away (box_discard)?\n\nbox: ${lamps.id}`));
+  expect(await discard(guest, books.id, true)).toBe(true);
+  expect(asked).toHaveLength(2);
+  expect(await left()).toEqual([books.id]);
 });
 
 test('a history says what happened to a record, and who did it', async () => {

@@ -297,6 +297,21 @@ describe.each(['auto', 'legacy'] as const)('a program that negotiates %s', (mode
     await program.close();
   });
 
+  test('stops work by the tool for that', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using fixture = await open(() => gate.promise);
+    const program = await connect(fixture);
+    const begun = await program.callTool(backup(fixture));
+    const { id: operation } = begun.structuredContent as { id: string };
+    const stopped = await program.callTool({ name: 'operations_cancel', arguments: { operation } });
+    expect(stopped.isError).toBeUndefined();
+    gate.resolve();
+    const states = async () =>
+      (await fixture.client.operations.list({ query: {} })).items.map(({ state }) => state);
+    await expect.poll(states).toEqual(['cancelled']);
+    await program.close();
+  });
+
   test('is followed no longer when it leaves, while the work goes on', async () => {
     const gate = Promise.withResolvers<void>();
     await using fixture = await open(() => gate.promise);

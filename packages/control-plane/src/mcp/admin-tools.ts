@@ -85,14 +85,17 @@ function makeTool(operation: AdminOperation): AdminTool {
   };
 }
 
+const SHOW_THE_PLAN = 'Before you call it, call it with dryRun, show your person the plan, and ask them.';
+
 function descriptionOf(operation: AdminOperation, input: z.ZodObject): McpTool {
-  const { name, summary, description, method, audit, destructive = false } = operation;
+  const { name, summary, description, method, audit, plan, destructive = false } = operation;
   return {
     // Names of operations hold no underscore, so that no two collide.
     name: name.replaceAll('.', '_'),
     title: summary,
     description: description === undefined ? summary : `${summary}. ${description}`,
     inputSchema: toolInputSchema(input),
+    ...(plan === undefined ? {} : { askFirst: SHOW_THE_PLAN }),
     annotations: toolHints({
       readOnly: audit !== 'audit' && (method === 'GET' || audit === 'access'),
       destructive,

@@ -5,12 +5,18 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { makeSeals } from '@freehold/auth/programs';
-import { canonicalJson, PlatformError } from '@freehold/contracts';
+import { canonicalJson } from '@freehold/contracts';
 import type { Actor } from '@freehold/directory';
-import { type ConsentChannel, type ConsentQuestion, malformed } from '@freehold/operations/mcp';
+import {
+  type Agreed,
+  type ConsentChannel,
+  type ConsentQuestion,
+  malformed,
+  notAgreed,
+  questionWords,
+} from '@freehold/operations/mcp';
 import { z } from 'zod';
 import type { AdminTool, ToolInput } from './admin-tools.ts';
-import { planWords } from './plan-words.ts';
 
 /** The time that a person has for an answer. Later the plan is shown again. */
 const ANSWER_WITHIN_MS = 10 * 60_000;
@@ -23,11 +29,6 @@ export interface PlannedCall {
   readonly plan: () => Promise<object>;
 }
 
-/** The call may be made, once for this question. */
-export interface Consented {
-  readonly idempotencyKey: string;
-}
-
 export interface Consents {
   /**
    * Returns the consent that the call brings to its plan as it is now, or the question to ask: where it brings none, where
@@ -35,7 +36,7 @@ export interface Consents {
    * @throws PlatformError `forbidden` where the person declined, and a protocol error for a state that was not made here
    * for this caller.
    */
-  settle(call: PlannedCall, channel: ConsentChannel): Promise<Consented | ConsentQuestion>;
+  settle(call: PlannedCall, channel: ConsentChannel): Promise<Agreed | ConsentQuestion>;
 }
 
 export interface ConsentsDeps {
@@ -59,7 +60,7 @@ export function makeConsents({ secrets, now }: ConsentsDeps): Consents {
       const purpose = ['plan', ...callerOf(call.actor)];
       const opened = said && seals.open(purpose, said.state);
       if (said && opened === null) throw malformed('The answer is to no question of this server.');
-      if (said && said.answer !== 'accepted') throw refusal(said.answer);
+      if (said && said.answer !== 'accepted') throw notAgreed(said.answer);
       const plan = await call.plan();
       const digest = digestOf(call, plan);
       if (opened !== null) {
@@ -69,7 +70,7 @@ export function makeConsents({ secrets, now }: ConsentsDeps): Consents {
         if (isInTime && shown === digest) return { idempotencyKey: `consent-${atMs}-${digest}` };
       }
       const state = seals.seal(purpose, JSON.stringify([now(), digest]));
-      return { question: planWords(call.tool.operation, plan, call.input.body), state };
+      return { question: planWords(call, plan), state };
     },
   };
 }
@@ -86,7 +87,8 @@ function digestOf({ tool, input }: PlannedCall, plan: object): string {
   return createHash('sha256').update(call).digest('base64url');
 }
 
-function refusal(answer: 'declined' | 'cancelled'): PlatformError {
-  const what = answer === 'declined' ? 'The person declined' : 'The person gave no answer';
-  return new PlatformError('forbidden', `${what}: nothing was done.`, { reason: `consent_${answer}` });
+/** The question: the facts of the plan, and the fields of the call's body that the plan does not have. */
+function planWords({ tool, input }: PlannedCall, plan: object): string {
+  const { dryRun: _asked, ...facts } = { ...input.body, ...plan } as Readonly<Record<string, unknown>>;
+  return questionWords(tool.operation, facts);
 }

@@ -6,7 +6,13 @@ import { PlatformError, type Problem, publicError, toProblem } from '@freehold/c
 import { answerOtherMethod, readJsonObject, requireOwnAddress } from '@freehold/contracts/http';
 import { type Actor, type AdminResult, type HostAdmin, mayCall } from '@freehold/directory';
 import type { OperationRecord } from '@freehold/directory/declarations';
-import { answerMcp, type ConsentQuestion, type ToolAnswer, type ToolCall } from '@freehold/operations/mcp';
+import {
+  type Agreed,
+  answerMcp,
+  type ConsentQuestion,
+  type ToolAnswer,
+  type ToolCall,
+} from '@freehold/operations/mcp';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type AdminOperationTable, answerForm } from '../declared/operations.ts';
@@ -15,7 +21,7 @@ import { authenticate, COMMON_HEADERS } from '../http/serve.ts';
 import { mcpMetadataUrl } from '../oauth/metadata.ts';
 import { CONTROL_PLANE_INFO } from '../openapi/document.ts';
 import { type AdminTool, adminToolsOf, type ToolInput } from './admin-tools.ts';
-import { type Consented, type Consents, makeConsents } from './consents.ts';
+import { type Consents, makeConsents } from './consents.ts';
 
 const PATH = '/mcp';
 
@@ -86,7 +92,7 @@ async function perform(serving: Serving, call: ToolCall<AdminTool>): Promise<Too
   c.set('operation', operation);
   const input = tool.read(given, meta);
   const { requestId } = c.var;
-  const agreed: ConsentQuestion | Partial<Consented> =
+  const agreed: ConsentQuestion | Partial<Agreed> =
     consent && asksFirst(tool, input)
       ? await consents.settle({ tool, input, actor, plan: () => planOf(serving, tool, input) }, consent)
       : {};

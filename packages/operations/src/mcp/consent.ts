@@ -3,6 +3,7 @@
  * them (MCP 2026-07-28, "Multi Round-Trip Requests" and "Elicitation"). Clients of earlier revisions are asked nothing: that
  * takes a session, and there are none.
  */
+import { PlatformError } from '@freehold/contracts';
 import {
   acceptedContent,
   CLIENT_CAPABILITIES_META_KEY,
@@ -64,6 +65,12 @@ function answerOf(responses: ServerContext['mcpReq']['inputResponses']): Consent
   const filled = acceptedContent(responses, KEY, form);
   if (!filled) return null;
   return filled.ok ? 'accepted' : 'declined';
+}
+
+/** The refusal of a call that its person did not agree to. */
+export function notAgreed(answer: 'declined' | 'cancelled'): PlatformError {
+  const what = answer === 'declined' ? 'The person declined' : 'The person gave no answer';
+  return new PlatformError('forbidden', `${what}: nothing was done.`, { reason: `consent_${answer}` });
 }
 
 /** The result that has the client ask. */

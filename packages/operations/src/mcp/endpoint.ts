@@ -115,10 +115,11 @@ function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
   });
   if (resources) serveResources(mcp, resources);
   if (prompts) servePrompts(mcp, prompts);
-  mcp.server.setRequestHandler('tools/list', async ({ params }) => {
+  mcp.server.setRequestHandler('tools/list', async ({ params }, context) => {
+    const isAsked = consentChannel(context) !== null;
     const names = policy.tools.map(({ name }) => name);
     const { items, ...more } = pageAfter({ list: 'tools', names }, await policy.listed(), params?.cursor);
-    return { tools: items.map(listed), ...more };
+    return { tools: items.map((tool) => listed(tool, isAsked)), ...more };
   });
   mcp.server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = policy.tools.find(({ name }) => name === params.name);
@@ -146,8 +147,16 @@ function channelOf(context: ServerContext): Pick<ToolCall<McpTool>, 'signal' | '
   };
 }
 
-function listed({ name, title, description, inputSchema, outputSchema, annotations }: McpTool): Tool {
+const ASK_FIRST = 'Ask your person before you call it.';
+
+/** @param isAsked whether the client has its person asked before a destructive call. Otherwise the model is told to. */
+function listed({ askFirst = ASK_FIRST, ...tool }: McpTool, isAsked: boolean): Tool {
+  const { name, title, inputSchema, outputSchema, annotations } = tool;
   const output = outputSchema === undefined ? {} : { outputSchema };
+  const description =
+    annotations.destructiveHint && !isAsked
+      ? `${tool.description.replace(/\.$/, '')}. ${askFirst}`
+      : tool.description;
   return { name, title, description, inputSchema, ...output, annotations } as Tool;
 }
 

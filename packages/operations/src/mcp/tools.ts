@@ -28,6 +28,11 @@ export interface McpTool {
   /** JSON Schema 2020-12. Absent for an operation that says nothing of its answer, and where a list would be too long. */
   readonly outputSchema?: JsonSchema;
   readonly annotations: McpToolHints;
+  /**
+   * Of a destructive tool, the sentence that its description ends with where the client cannot be asked: what to do before a
+   * call. Default: to ask the person.
+   */
+  readonly askFirst?: string;
 }
 
 export function toolHints(call: {

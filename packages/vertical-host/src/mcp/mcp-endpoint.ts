@@ -7,9 +7,12 @@ import {
   problemSchema,
 } from '@freehold/contracts';
 import { requireOwnAddress } from '@freehold/contracts/http';
-import { httpBinding, type OperationTable } from '@freehold/operations';
+import { httpBinding, type OperationDeclaration, type OperationTable } from '@freehold/operations';
 import {
+  type Agreed,
+  agreementTo,
   answerMcp,
+  type ConsentQuestion,
   contentBlocks,
   failed,
   malformed,
@@ -124,18 +127,37 @@ async function listableOf(stub: ListingStub, operations: OperationTable): Promis
   return new Set(stub.listable ? await stub.listable(names) : names);
 }
 
-/** Invokes the operation as its route does. */
+/** Invokes the operation as its route does. Where it destroys something, its person agrees first, if their client can ask. */
 async function invokeTool(
-  stub: OperationStub,
+  stub: ListingStub,
   operations: OperationTable,
-  { tool: { operation }, given, meta }: ToolCall<McpTool>,
-): Promise<ToolAnswer> {
+  call: ToolCall<McpTool>,
+): Promise<ToolAnswer | ConsentQuestion> {
+  const { tool, given, meta, consent } = call;
+  const { operation } = tool;
   const declaration = operations[operation];
   if (!declaration) throw malformed('There is no such tool.');
   const conditions = conditionsOf(meta);
+  const asksFirst = consent && tool.annotations.destructiveHint && (await mayHappen(stub, declaration, call));
+  const agreed: Partial<Agreed> | ConsentQuestion = asksFirst ? agreementTo(call, consent) : {};
+  if ('question' in agreed) return agreed;
   const isRead = httpBinding(operation, declaration).method === 'GET';
-  const result = await stub.invoke({ operation, input: given, ...(isRead ? {} : conditions) });
+  const result = await stub.invoke({
+    operation,
+    input: given,
+    ...(isRead ? {} : { ...agreed, ...conditions }),
+  });
   return { ...result, value: result.output, isContent: declaration.output === contentBlocks };
+}
+
+/** Whether a call is of a valid form, and its caller may make it. Another one is refused without a question. */
+async function mayHappen(
+  stub: ListingStub,
+  { input }: OperationDeclaration,
+  { tool: { operation }, given }: ToolCall<McpTool>,
+): Promise<boolean> {
+  if (!input.safeParse(given).success) return false;
+  return stub.listable ? (await stub.listable([operation])).length > 0 : true;
 }
 
 function conditionsOf(meta: ToolCall<McpTool>['meta']): ReturnType<typeof readCallMeta> {

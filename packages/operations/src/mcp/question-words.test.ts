@@ -1,20 +1,20 @@
-/** The words of a plan: whole, short, and in characters that change nothing beside them. */
+/** The words of a question: whole, short, and in characters that change nothing beside them. */
 import { describe, expect, test } from 'vitest';
-import { planWords } from './plan-words.ts';
+import { questionWords } from './question-words.ts';
 
 const operation = { summary: 'Erase a tenant', name: 'tenants.reap' };
-const linesOf = (plan: object, body: object = {}) => planWords(operation, plan, body).split('\n');
+const linesOf = (facts: object) => questionWords(operation, facts).split('\n');
 
-describe('spec C-09: the words of a plan', () => {
-  test('name the operation, then each fact, and what the call says beside the plan', () => {
-    const plan = {
-      dryRun: true,
+describe('spec C-09: the words of a question', () => {
+  test('name the operation, then each fact', () => {
+    const facts = {
+      backup: true,
       slug: 'acme',
       counts: { pushTokens: 2, scopes: 0 },
       key: null,
       stays: false,
     };
-    expect(linesOf(plan, { backup: true, slug: 'not of the plan' })).toEqual([
+    expect(linesOf(facts)).toEqual([
       'Erase a tenant (tenants.reap)?',
       '',
       'backup: yes',

@@ -1,9 +1,8 @@
-/** A plan in words, for the person who is asked whether it should be carried out. */
-import type { AdminOperation } from '@freehold/directory/declarations';
+/** A call in words, for the person who is asked whether it should be made. */
 
 /** The number of items of a list that are shown by themselves. */
 const ITEMS_MAX = 5;
-/** The lines of a plan that are shown. */
+/** The lines that are shown. */
 const LINES_MAX = 40;
 /** The characters of one text that are shown. */
 const TEXT_MAX = 200;
@@ -11,17 +10,11 @@ const TEXT_MAX = 200;
 /** Characters without a shape of their own, or that turn the text around them: a name must not change what is beside it. */
 const SHAPELESS = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]+/gu;
 
-/**
- * The question: the operation, then one line for each fact of the plan, by its path (`counts scopes: 2`), and for each
- * field of the call's body that the plan does not have.
- * @param plan as the operation declares it.
- */
-export function planWords(
-  { summary, name }: Pick<AdminOperation, 'summary' | 'name'>,
-  plan: object,
-  body: object,
+/** Returns the question: the operation, then one line for each fact, by its path (`counts scopes: 2`). */
+export function questionWords(
+  { summary, name }: { readonly summary: string; readonly name: string },
+  facts: object,
 ): string {
-  const { dryRun: _asked, ...facts } = { ...body, ...plan } as Readonly<Record<string, unknown>>;
   const lines = linesOf(facts, []);
   const shown = lines.slice(0, LINES_MAX);
   const rest = lines.length > shown.length ? [`and ${lines.length - shown.length} more lines`] : [];
