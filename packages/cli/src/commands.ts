@@ -12,6 +12,7 @@ import { loginCommand } from './login/login-command.ts';
 import { logoutCommand, whoamiCommand } from './login/session-commands.ts';
 import { logsCommand } from './logs/logs-command.ts';
 import { migrateMakeCommand } from './migrate/make-command.ts';
+import { migrateTryCommand } from './migrate/try-command.ts';
 import { newCommand } from './new/command.ts';
 import { openCommand } from './scope/open-command.ts';
 import { pullCommand } from './scope/pull-command.ts';
@@ -22,6 +23,7 @@ export const commands: CommandTable = {
     newCommand,
     devCommand,
     migrateMakeCommand,
+    migrateTryCommand,
     deployProjectCommand,
     previewCommand,
     rollbackCommand,

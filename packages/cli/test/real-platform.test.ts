@@ -1,10 +1,13 @@
 /** Commands against the real control plane: input, effect and output. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openRealPlatform } from '../../control-plane/test/support/real-platform.ts';
+import { migrationsText, writeShelfCopy } from '../../dev/test/shelf-copy.ts';
+import { makeSmallApp } from '../../dev/test/small-app.ts';
 import { makeMemoryBackups } from '../../directory/test/memory-backups.ts';
 import { commands } from '../src/commands.ts';
 import { Interrupted } from '../src/lib/world.ts';
@@ -392,6 +395,41 @@ describe('bytes', () => {
     expect((await run(['scope', 'pull', ...at, '--out', 'acme.sqlite'])).status).toBe(5);
     expect(sent).toEqual([]);
     expect((await run(['scope', 'pull', ...at, '--out', 'acme.sqlite', '--force'])).status).toBe(0);
+  });
+
+  test('a migration is tried on a copy of a scope, which is deleted, and the access log says who took it', async () => {
+    using app = makeSmallApp();
+    const copy = join(scratchDirectory(), 'shelf.sqlite');
+    await writeShelfCopy(copy);
+    const sql = "ALTER TABLE books ADD COLUMN shelf TEXT; UPDATE books SET shelf = 'A'";
+    app.write('src/migrations.ts', migrationsText({ version: 3, name: 'shelves', sql }));
+    const { run, scope, json } = await open({
+      copy: () => new Response(readFileSync(copy)).body as ReadableStream<Uint8Array>,
+    });
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('freehold-copy-'));
+    const { status, stdout, stderr } = await run([
+      'migrate',
+      'try',
+      ...(await scope()),
+      '--directory',
+      app.folder,
+    ]);
+    expect(status, stderr).toBe(0);
+    expect(stdout).toMatch(/^3 +shelves +\d+ ms +500 /m);
+    expect(stdout).toContain('  3  table books changed\n');
+    expect(stdout).toMatch(/answers no call for \d+ ms/);
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('freehold-copy-'))).toEqual(before);
+    const { items } = await json<{ items: { operation: string }[] }>('access-log', 'list');
+    expect(items[0]?.operation).toBe('scopes.export');
+    const tried = await json<{ from: number }>('migrate', 'try', '--copy', copy, '--directory', app.folder);
+    expect(tried).toMatchObject({ from: 2, migrations: [{ version: 3, rowsWritten: 500 }] });
+    for (const line of [[], ['acme'], ['acme', 'main', '--copy', copy]]) {
+      const refused = await run(['migrate', 'try', ...line, '--directory', app.folder]);
+      expect([refused.status, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining('or a copy that is here'),
+      ]);
+    }
   });
 
   test('leave nothing behind when they break off', async () => {

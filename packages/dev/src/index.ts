@@ -7,5 +7,6 @@ export { DevError, type DevErrorCode } from './lib/dev-error.ts';
 export { eventText } from './lib/event-text.ts';
 export { type DevEvent, type DevPerson, type Fault, placeOf, type Ready } from './lib/events.ts';
 export { type MadeMigration, type MigrationRequest, makeMigration } from './migrate/make-migration.ts';
+export { type TriedMigrations, tryMigrations } from './migrate/try-migrations.ts';
 export type { Seed, SeedTools } from './seed.ts';
 export { type Dev, type DevOptions, startDev } from './start-dev.ts';

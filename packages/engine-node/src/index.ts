@@ -13,6 +13,7 @@ export { giveUpUnit } from './archive/shipped-units.ts';
 export type { ArchiveOptions, ArchiveStatus } from './archive/shipper.ts';
 export { makeNodeBlobStore, type NodeBlobStoreOptions } from './blob-store.ts';
 export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engine.ts';
+export { openNodeDatabase } from './lib/node-database.ts';
 export { type FileBudget, fileBudgetOf, limitForUnits, openFilesLimit } from './lib/open-files.ts';
 export { type StorageFault, storageFaultOf } from './lib/storage-faults.ts';
 export { unitsIn } from './lib/unit-files.ts';

@@ -1,14 +1,12 @@
 /** `freehold scope pull` saves a scope's copy as a database file on this machine. The access log records it. */
 import { resolve } from 'node:path';
-import { PlatformError, scopeId, slug, tenantId } from '@freehold/contracts';
-import type { ClientResponse } from '@freehold/control-plane/client';
-import { adminOperations } from '@freehold/directory/declarations';
+import { scopeId, slug, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
-import { scopeIdOf, tenantIdOf } from '../admin/slugs.ts';
 import { command } from '../lib/command.ts';
-import { bytesText, progressText } from '../output/progress.ts';
-import { requireFree, saveStream } from '../output/save.ts';
-import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
+import { bytesText } from '../output/progress.ts';
+import { requireFree } from '../output/save.ts';
+import { PROFILE_OPTION } from '../settings/target.ts';
+import { pullScope } from './pull-scope.ts';
 
 export const pullCommand = command({
   path: ['scope', 'pull'],
@@ -39,30 +37,12 @@ export const pullCommand = command({
     force: z.boolean().default(false),
     profile: z.string().optional(),
   }),
-  run: async ({ tenant: ofTenant, scope: ofScope, out = `${ofScope}.sqlite`, force, profile }, world) => {
+  run: async ({ tenant, scope, out = `${scope}.sqlite`, force, profile }, world) => {
     const file = resolve(world.cwd, out);
     requireFree(file, force);
-    const call = callerOf(requireTarget(world, profile), world);
-    const tenant = await tenantIdOf(call, ofTenant);
-    const scope = await scopeIdOf(call, tenant, ofScope);
-    const { value } = (await call(adminOperations['scopes.export'], {
-      params: { tenant, scope },
-      query: { format: 'sqlite' },
-    })) as ClientResponse<{
-      readonly format: string;
-      readonly bookmark: string | null;
-      readonly body: ReadableStream<Uint8Array>;
-    }>;
-    if (value.format !== 'sqlite') {
-      await value.body.cancel();
-      throw new PlatformError('unsupported', 'The scope was answered in a form that is no database file.');
-    }
-    const bytes = await saveStream(value.body, file, {
-      force,
-      onBytes: (done) => world.progress(progressText('Copying', { done, total: null, unit: 'bytes' })),
-    });
+    const { bytes, bookmark } = await pullScope({ tenant, scope, profile, file, force }, world);
     return {
-      value: { file, bytes, bookmark: value.bookmark },
+      value: { file, bytes, bookmark },
       text: `Wrote ${file} (${bytesText(bytes)}). Look into it with freehold scope open ${out}`,
     };
   },
