@@ -212,6 +212,27 @@ export const APPS: readonly Mutant[] = [
     killer: inNode(`${src}/jobs/runner.test.ts`, 'a job never runs twice at once'),
   },
   {
+    id: 'telemetry-hides-why-nothing-was-written',
+    requirement: null,
+    claim: 'The end of a transaction that SQLite ended already hides why a batch was not written.',
+    file: 'packages/telemetry/src/day-file.ts',
+    find: 'if (this.#db.isTransaction) ',
+    replace: '',
+    killer: inNode(
+      'packages/telemetry/test/embedded-telemetry.test.ts',
+      'a batch that the disk did not take',
+    ),
+  },
+  {
+    id: 'full-disk-told-by-each-job',
+    requirement: null,
+    claim: 'On a full disk each scheduled job writes its own line a minute.',
+    file: `${src}/feeds/feeds.ts`,
+    find: "if (isTold && where.key !== 'storage') return;",
+    replace: '',
+    killer: inNode(`${src}/feeds/feeds.test.ts`, 'while nothing can be stored, the fault is told once'),
+  },
+  {
     id: 'app-failures-repeated',
     requirement: 'C-22',
     claim: 'The same failure of the same thing is written down each time.',

@@ -62,6 +62,15 @@ export function unknownUnit(kind: string): PlatformError {
   return new PlatformError('not_found', `There is no such ${kind}.`, { reason: 'unknown_unit' });
 }
 
+/** The problem for the caller of a write that met a full disk: 503 `unavailable`, reason `storage_full`. */
+export function storageFull(cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'The disk of this platform is full, so nothing of this was stored. Reading still works. Ask the operator to make room, and try again then.',
+    { reason: 'storage_full', headers: { 'retry-after': '30' }, cause },
+  );
+}
+
 /**
  * Builds the typed stub over an engine's way of moving one call. Its methods reject with a `PlatformError`, or
  * with a TypeError when the input is none that could cross the boundary on every engine.

@@ -123,7 +123,8 @@ export class DayFile {
         this.#run(ADD_EGRESS, minuteOf(atMs), vertical, version, host, bytes, failed ? 1 : 0, atMs);
       this.#db.exec('COMMIT');
     } catch (error) {
-      this.#db.exec('ROLLBACK');
+      // SQLite itself ended it where the disk is full.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
   }

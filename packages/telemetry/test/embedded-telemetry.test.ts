@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EmbeddedTelemetry, type ServedLine, type TelemetryLimits } from '../src/index.ts';
@@ -191,6 +192,19 @@ describe('a bad day', () => {
     droppedBefore = 7;
     store.flush();
     expect(store.dropped).toBe(9);
+  });
+
+  test('a batch that the disk did not take is counted, and its cause is told', async () => {
+    served.push(line());
+    store.flush();
+    const [name = ''] = readdirSync(folder);
+    const other = new DatabaseSync(join(folder, name));
+    // As on a full disk, the statement that fails ends the transaction.
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON requests BEGIN SELECT RAISE(ROLLBACK, 'no room'); END");
+    other.close();
+    served.push(line());
+    store.flush();
+    expect([store.dropped, incidents.map(String)]).toEqual([1, [expect.stringContaining('no room')]]);
   });
 
   test('a vertical that says too much in a minute is told so once, and cut', () => {

@@ -64,6 +64,21 @@ test.each(['ingestIncidents', 'recordOpsFailures'])(
   },
 );
 
+test('while nothing can be stored, the fault is told once, and not again for each job that meets it', () => {
+  const { feeds, admin, reported, incidents } = open();
+  feeds.open(admin);
+  const full = () => new PlatformError('unavailable', 'The disk is full.', { reason: 'storage_full' });
+  feeds.onIncident(full(), { kind: 'platform', key: 'storage', method: 'write' });
+  for (const method of ['roles', 'usage', 'intents'])
+    feeds.onIncident(full(), { kind: 'platform', key: 'sweep', method });
+  expect(reported.map(({ key }) => key)).toEqual(['storage']);
+  expect(incidents).toHaveLength(1);
+  // It was over, and is there again.
+  feeds.onIncident(full(), { kind: 'platform', key: 'storage', method: 'write' });
+  feeds.onIncident(new Error('another'), { kind: 'platform', key: 'sweep', method: 'roles' });
+  expect(reported.map(({ key }) => key)).toEqual(['storage', 'storage', 'sweep']);
+});
+
 test('a failure that cannot be recorded is reported to the operator, once', async () => {
   const { feeds, admin, reported, incidents } = open({ failing: true });
   feeds.open(admin);

@@ -66,6 +66,9 @@ export function makeFeeds({ report, now, ...fleet }: FeedsOptions): Feeds {
 
   return {
     onIncident: (error, where) => {
+      const fault = storageFaultIn(error);
+      const isTold = fault !== null && !repeats.isNews('storage', fault, HOUR_MS);
+      if (isTold && where.key !== 'storage') return;
       report(error, where);
       if (where.kind === 'directory' && OWN_METHODS.has(where.method)) return;
       const incident = incidentOf(error, where, servedNode(), fleet);
@@ -79,6 +82,19 @@ export function makeFeeds({ report, now, ...fleet }: FeedsOptions): Feeds {
       for (const task of waiting.splice(0)) task(opened);
     },
   };
+}
+
+/** The faults of the data directory, for which each scheduled job fails. The engine reports them, with the key `storage`. */
+const STORAGE_FAULTS: ReadonlySet<unknown> = new Set([
+  'storage_full',
+  'storage_read_only',
+  'too_many_open_files',
+]);
+
+/** Null for every other error, also for one of the archive's or the backups' disk. */
+function storageFaultIn(error: unknown): string | null {
+  const { reason } = (error ?? {}) as { readonly reason?: unknown };
+  return STORAGE_FAULTS.has(reason) ? String(reason) : null;
 }
 
 /** An incident of the archive is also a failure of the platform's own work; null for every other incident. */

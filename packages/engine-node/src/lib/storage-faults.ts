@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
+import { storageFull } from '@freehold/store';
 import { primaryCode } from './sqlite-errors.ts';
 
 export type StorageFault = 'storage_full' | 'storage_read_only' | 'too_many_open_files';
@@ -59,9 +60,7 @@ export function probeStorage(directory: string): StorageFault | null {
   }
 }
 
-const FOR_CALLERS: Readonly<Record<StorageFault, string>> = {
-  storage_full:
-    'The disk of this platform is full, so nothing of this was stored. Reading still works. Ask the operator to make room, and try again then.',
+const FOR_CALLERS: Readonly<Record<Exclude<StorageFault, 'storage_full'>, string>> = {
   storage_read_only:
     'The data directory of this platform cannot be written, so nothing of this was stored. Reading still works. Ask the operator to make it writable, and try again then.',
   too_many_open_files: 'This platform has too many files open. Try again in a moment.',
@@ -69,6 +68,7 @@ const FOR_CALLERS: Readonly<Record<StorageFault, string>> = {
 
 /** The problem for callers: 503, the fault as its reason. */
 export function storageProblem(fault: StorageFault, cause: unknown): PlatformError {
+  if (fault === 'storage_full') return storageFull(cause);
   return new PlatformError('unavailable', FOR_CALLERS[fault], {
     reason: fault,
     headers: { 'retry-after': fault === 'too_many_open_files' ? '1' : '30' },

@@ -1,4 +1,6 @@
 /** Failures of instances, for the operator: why an object did not answer is told to the host alone. */
+import { PlatformError } from '@freehold/contracts';
+import { storageFull } from '@freehold/store';
 import { note } from './batch.ts';
 import type { HostEnv } from './env.ts';
 
@@ -34,4 +36,15 @@ export function reportFailure(
     TEXT_MAX,
   );
   note(env, ctx, { kind: 'failed', tenant, scope, method, text });
+}
+
+/** The problem for a caller whom an instance did not answer: it failed, perhaps because its own database is damaged. */
+export function notAnswered(cause: unknown): PlatformError {
+  // So workerd says it, of the instance's database and of the supervisor's.
+  if (cause instanceof Error && cause.message.includes('SQLITE_FULL')) return storageFull(cause);
+  return new PlatformError('unavailable', 'The application did not answer. Try again in a moment.', {
+    reason: 'instance_failed',
+    headers: { 'retry-after': '1' },
+    cause,
+  });
 }

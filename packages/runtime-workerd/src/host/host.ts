@@ -5,11 +5,11 @@
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { CALL_HEADER, decodeCall } from '@freehold/app/worker/capabilities';
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { problemDocument } from '@freehold/contracts';
 import { sendLines } from './batch.ts';
 import { loadedFrom } from './bundles.ts';
 import type { HostEnv } from './env.ts';
-import { reportFailure } from './failures.ts';
+import { notAnswered, reportFailure } from './failures.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { noteSettingsChange } from './settings-changes.ts';
 
@@ -102,17 +102,6 @@ async function readThrough(
   }
 }
 
-/** The object itself failed, perhaps because its own database is damaged. */
-function unanswered(): Response {
-  const reason = 'instance_failed';
-  return problemDocument(
-    new PlatformError('unavailable', 'The application did not answer. Try again in a moment.', {
-      reason,
-      headers: { 'retry-after': '1' },
-    }),
-  );
-}
-
 // biome-ignore lint/style/noDefaultExport: it is what workerd hands requests to.
 export default {
   async fetch(request: Request, env: HostEnv, ctx: ExecutionContext): Promise<Response> {
@@ -122,7 +111,7 @@ export default {
     const object = env.SCOPES.getByName(name);
     const failed = (error: unknown): Response => {
       reportFailure(env, ctx, { tenant, scope: name, method: 'fetch' }, error);
-      return unanswered();
+      return problemDocument(notAnswered(error));
     };
     const scope = { fetch: (sent: Request) => object.fetch(sent).catch(failed) };
     const bytes = Number(request.headers.get('content-length') ?? Number.NaN);

@@ -13,7 +13,7 @@ import { type Failure, fromFailure, PlatformError, problemDocument, toFailure } 
 import type { Isolate } from '../lib/bundle.ts';
 import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
-import { type FailedCall, reportFailure } from './failures.ts';
+import { type FailedCall, notAnswered, reportFailure } from './failures.ts';
 import { rememberInstance } from './instances.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { settingsChanges } from './settings-changes.ts';
@@ -381,11 +381,7 @@ export class Supervisor extends DurableObject<HostEnv> {
   #broken(error: unknown, call: FailedCall): PlatformError {
     reportFailure(this.env, this.ctx, call, error);
     this.#started = null;
-    return new PlatformError('unavailable', 'The application did not answer. Try again in a moment.', {
-      reason: 'instance_failed',
-      headers: { 'retry-after': '1' },
-      cause: error,
-    });
+    return notAnswered(error);
   }
 }
 
