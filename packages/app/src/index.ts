@@ -37,6 +37,7 @@ export { MODEL_TABLES } from './model-accounting/store.ts';
 export { inPlainWords, isForOperator } from './models/model-refusals.ts';
 export { findModelFault } from './models/model-settings.ts';
 export { day, minutes, money, type RelatedRecord, relation, timeOfDay } from './records/fields.ts';
+export { fillWords } from './records/fill-words.ts';
 export { type RecordOf, type Records, type RecordsOptions, records } from './records/records.ts';
 export { statementsOf } from './records/tables.ts';
 export { mountRoutes, type Route, readBody } from './request/routes.ts';

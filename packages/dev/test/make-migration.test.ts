@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => app[Symbol.dispose]());
 
-const request = { name: 'animals', drop: [], rename: [], file: null };
+const request = { name: 'animals', drop: [], rename: [], convert: [], fill: [], file: null };
 const file = 'src/migrations.ts';
 
 test('it is made, kept, and followed by what changed since', async () => {
@@ -74,7 +74,30 @@ test('it is made, kept, and followed by what changed since', async () => {
   expect(await makeMigration(app.folder, request)).toMatchObject({ steps: [] });
 });
 
+test('a search that is added finds older records: the migration writes their words', async () => {
+  app.edit('src/app.ts', "search: ['name'],", '');
+  await makeMigration(app.folder, { ...request, file });
+  app.edit('src/app.ts', 'permissions: { read', "search: ['name'], permissions: { read");
+  const made = await makeMigration(app.folder, { ...request, name: 'search', file });
+  expect(made.text).toContain("fill: fillWords('animals', ['name']),");
+  expect(app.read(file)).toContain("import { fillWords } from '@freehold/app';\nimport type { Migration }");
+  expect(await makeMigration(app.folder, request)).toMatchObject({ steps: [] });
+});
+
+test('a field of another type is asked for, and converted', async () => {
+  await makeMigration(app.folder, { ...request, file });
+  app.edit('src/app.ts', 'name: z.string() }', 'name: z.string(), age: z.string().optional() }');
+  await makeMigration(app.folder, { ...request, name: 'ages', file });
+  app.edit('src/app.ts', 'age: z.string().optional()', 'age: z.int()');
+  await expect(makeMigration(app.folder, { ...request, file })).rejects.toThrow(/--convert animals\.age/);
+  const words = { convert: ['animals.age'], fill: ['animals.age=1'] };
+  const made = await makeMigration(app.folder, { ...request, ...words, name: 'numbers', file });
+  expect(made.steps.filter(({ isDestructive }) => isDestructive)).toHaveLength(1);
+  expect(await makeMigration(app.folder, request)).toMatchObject({ steps: [] });
+});
+
 test.each([
+  ['a value for no column', { fill: ['animals'] }, /write table\.column=value/],
   ['a renaming of another form', { rename: ['animals.name'] }, /write table\.old_column=new_column/],
   ['a file that is not there', { file: 'src/other.ts' }, /src\/other\.ts cannot be read/],
   ['a file without a list at its end', { file: 'src/app.ts' }, /does not end with a list of migrations/],

@@ -1,5 +1,6 @@
 /** The next migration, from any declaration to any other: it makes exactly the tables that are declared. */
 import { DatabaseSync } from 'node:sqlite';
+import { openNodeDatabase } from '@freehold/engine-node';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -11,10 +12,13 @@ import {
   type PresentSchema,
   presentSchema,
 } from './difference.ts';
+import { relation } from './fields.ts';
+import { fillWords } from './fill-words.ts';
+import { listRows } from './list.ts';
 import { records } from './records.ts';
 import { type RecordTable, statementsOf } from './tables.ts';
 
-const NO_CONSENT: Consent = { drop: new Set(), rename: new Map() };
+const NO_CONSENT: Consent = { drop: new Set(), rename: new Map(), convert: new Set(), fill: new Map() };
 const permissions = { read: 'thing.read', write: 'thing.write' };
 
 /** Kinds of fields that a present table can get. */
@@ -82,17 +86,16 @@ test('from one declaration to any other, the steps make what is declared, and th
         `INSERT INTO things (id, created_at, updated_at, label${required.map(({ column }) => `, ${column}`).join('')})
          VALUES ('x', 1, 1, 'kept'${required.map(({ type }) => (type === 'TEXT' ? ", 'x'" : ', 1')).join('')})`,
       );
-      // A field of another kind is another field.
-      fc.pre(
-        Object.entries(after.fields).every(([name, kind]) =>
-          [undefined, kind].includes(before.fields[name as 'alpha']),
-        ),
-      );
       const gone = from.fields.filter(({ name }) => !to.fields.some((each) => each.name === name));
       const drop = new Set(gone.map(({ column }) => `things.${column}`));
-      const { steps, questions } = differenceOf([to], schemaOf(database), { drop, rename: new Map() });
+      // Texts that become numbers are lost where they are none; fields that become required have a default.
+      const lossy = to.fields.filter(({ name, type }) =>
+        from.fields.some((each) => each.name === name && each.type === 'TEXT' && type === 'INTEGER'),
+      );
+      const convert = new Set(lossy.map(({ column }) => `things.${column}`));
+      const { steps, questions } = differenceOf([to], schemaOf(database), { ...NO_CONSENT, drop, convert });
       expect(questions).toEqual([]);
-      expect(steps.filter(({ isDestructive }) => isDestructive)).toHaveLength(gone.length);
+      expect(steps.filter(({ isDestructive }) => isDestructive)).toHaveLength(gone.length + lossy.length);
       for (const { sql } of steps) database.exec(sql);
       using wanted = open([to]);
       expect(comparable(schemaOf(database))).toEqual(comparable(schemaOf(wanted)));
@@ -131,8 +134,22 @@ describe('a question', () => {
       { rename: new Map([['things.alpha', 'gamma']]) },
       /cannot be renamed to gamma/,
     ],
-    ['a column that there is not', { drop: new Set(['things.omega']) }, /things\.omega is no column/],
-    ['a column that is declared', { drop: new Set(['things.label']) }, /things\.label is no column/],
+    [
+      'a column that there is not',
+      { drop: new Set(['things.omega']) },
+      /--drop things\.omega answers no question/,
+    ],
+    [
+      'a value that is not missing',
+      { fill: new Map([['things.label', 'x']]) },
+      /--fill things\.label answers/,
+    ],
+    ['a type that stays', { convert: new Set(['things.label']) }, /--convert things\.label answers/],
+    [
+      'a column that is declared',
+      { drop: new Set(['things.label']) },
+      /--drop things\.label answers no question/,
+    ],
   ])('consent to %s is refused', (_title, consent, words) => {
     expect(ask(withBeta, consent).questions.join('\n')).toMatch(words);
   });
@@ -144,21 +161,37 @@ describe('a question', () => {
       /no value for it/,
     ],
     [
-      'another type',
+      'a type that not every value has',
       { label: z.string(), alpha: z.int().optional() },
-      /holds TEXT and is declared as INTEGER/,
+      /holds TEXT and is declared as INTEGER.*--convert things\.alpha/,
     ],
-    ['a field that becomes required', { label: z.string(), alpha: z.string() }, /declared as required/],
+    ['a field that becomes required', { label: z.string(), alpha: z.string() }, /--fill things\.alpha=value/],
     [
-      'a field that becomes optional',
-      { label: z.string().optional(), alpha: z.string().optional() },
-      /declared as optional/,
+      'a relation that becomes required',
+      {
+        label: z.string(),
+        alpha: relation(records('other', { fields: z.object({ a: z.string() }), permissions })),
+      },
+      /adds no relation that must be filled/,
     ],
   ])('%s needs a decision', (_title, shape, words) => {
     const to = records('thing', { fields: z.object(shape), sort: ['createdAt'], permissions }).table;
     const { steps, questions } = ask(to);
     expect(questions).toEqual([expect.stringMatching(words)]);
     expect(steps.map(({ sql }) => sql).filter((sql) => sql.startsWith('ALTER'))).toEqual([]);
+  });
+
+  test('a value that does not fit the field fills none', () => {
+    const shape = { label: z.string(), alpha: z.string().max(3), fee: z.int().min(1) };
+    const to = records('thing', { fields: z.object(shape), sort: ['createdAt'], permissions }).table;
+    const fill = new Map([
+      ['things.alpha', 'long'],
+      ['things.fee', '0'],
+    ]);
+    expect(ask(to, { fill }).questions).toEqual([
+      expect.stringContaining('things.alpha does not take the value long'),
+      expect.stringContaining('things.fee does not take the value 0'),
+    ]);
   });
 
   test('a table of another kind is not taken for one of records', () => {
@@ -169,11 +202,107 @@ describe('a question', () => {
   });
 });
 
+test('a column of another type, or of another need, takes its values over', () => {
+  const declare = (fields: z.ZodRawShape) =>
+    records('thing', { fields: z.object(fields), filter: Object.keys(fields), unique: ['code'], permissions })
+      .table;
+  const before = declare({
+    name: z.string(),
+    code: z.string(),
+    count: z.string(),
+    size: z.number(),
+    note: z.string().optional(),
+    other: z.int(),
+  });
+  const after = declare({
+    name: z.string(),
+    code: z.string().optional(),
+    count: z.int(),
+    size: z.int().optional(),
+    note: z.string(),
+    other: z.string(),
+    fresh: z.boolean(),
+  });
+  using database = open([before]);
+  const rows = [
+    ['a', '12', 1.6, null, 5],
+    ['b', ' -3 ', 2, 'x', 6],
+    ['c', '12x', 0.4, null, 7],
+    ['d', '1.5', 0, '', 8],
+  ] as const;
+  for (const [id, count, size, note, other] of rows)
+    database
+      .prepare(
+        `INSERT INTO things (id, created_at, updated_at, name, code, count, size, note, other) VALUES (?1, 1, 1, 'n', ?1, ?2, ?3, ?4, ?5)`,
+      )
+      .run(id, count, size, note, other);
+  const consent: Consent = {
+    ...NO_CONSENT,
+    convert: new Set(['things.count', 'things.size']),
+    fill: new Map([
+      ['things.count', '0'],
+      ['things.note', "it's new"],
+      ['things.fresh', 'true'],
+    ]),
+  };
+  const { steps, questions } = differenceOf([after], schemaOf(database), consent);
+  expect(questions).toEqual([]);
+  expect(steps.filter(({ isDestructive }) => isDestructive).map(({ sql }) => sql.split(' = ')[0])).toEqual([
+    'UPDATE things SET count_next',
+    'UPDATE things SET size_next',
+  ]);
+  for (const { sql } of steps) database.exec(sql);
+  using wanted = open([after]);
+  expect(comparable(schemaOf(database))).toEqual(comparable(schemaOf(wanted)));
+  const read = 'SELECT code, count, size, note, other, fresh FROM things ORDER BY id';
+  expect(database.prepare(read).all().map(Object.values)).toEqual([
+    ['a', 12, 2, "it's new", '5', 1],
+    ['b', -3, 2, 'x', '6', 1],
+    ['c', 0, 0, "it's new", '7', 1],
+    ['d', 0, 0, '', '8', 1],
+  ]);
+  expect(differenceOf([after], schemaOf(database), NO_CONSENT)).toEqual({ steps: [], questions: [] });
+});
+
+test('records that were there before they were searched are found by their words', () => {
+  const fields = z.object({ name: z.string(), note: z.string().optional() });
+  const plain = records('thing', { fields, sort: ['name'], permissions }).table;
+  const searched = records('thing', { fields, sort: ['name'], search: ['name', 'note'], permissions }).table;
+  const { db, close } = openNodeDatabase(':memory:');
+  for (const sql of statementsOf(plain)) db.exec(sql);
+  for (let n = 0; n < 2_500; n++)
+    db.run(
+      'INSERT INTO things (id, archived, created_at, updated_at, name, note) VALUES (?, ?, 1, 1, ?, ?)',
+      `thi_${n}`,
+      n % 2,
+      `Übung ${n}`,
+      n === 7 ? 'rare words' : null,
+    );
+  const { steps } = differenceOf(
+    [searched],
+    presentSchema((sql, ...params) => db.all(sql, ...params)),
+    NO_CONSENT,
+  );
+  for (const { sql } of steps) db.exec(sql);
+  const made = new Function('fillWords', `return [${migrationText(2, 'search', steps)}]`)(fillWords);
+  made[0].fill(db);
+  const found = (q: string, archived: boolean) =>
+    listRows(db, searched, {
+      ...{ archived, q, filters: new Map(), reach: 'all', limit: 20, cursor: undefined },
+      sort: { field: null, isDescending: false, name: 'createdAt' },
+    }).rows.map(({ id }) => id);
+  expect(found('ubung 2499', true)).toEqual(['thi_2499']);
+  expect(found('ubung 2499', false)).toEqual([]);
+  expect(found('rare', true)).toEqual(['thi_7']);
+  expect(found('ubung 24', false)).toHaveLength(21);
+  close();
+});
+
 test('the text of a migration is what was meant, whatever signs are in it', () => {
   const name = "it's a \\ `name`";
   const sql = ["INSERT INTO a VALUES ('\\ ` $", "{x}')"].join('');
   const text = migrationText(3, name, [{ sql, isDestructive: true }]);
   const [made] = new Function(`return [${text}]`)() as [{ version: number; name: string; sql: string }];
   expect(made).toMatchObject({ version: 3, name });
-  expect(made.sql).toContain(`-- DESTROYS the values of this column, for good.\n${sql};`);
+  expect(made.sql).toContain(`-- DESTROYS values of this column, for good.\n${sql};`);
 });

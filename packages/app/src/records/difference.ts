@@ -2,7 +2,7 @@
  * The difference between the tables that records declare and those that the migrations make, as steps of SQL for the next
  * migration. It guesses nothing: a column that is gone was dropped or renamed only where its builder says so.
  */
-import { z } from 'zod';
+import { changeColumn, isOtherColumn, type ValueConsent, valueOfNone } from './column-change.ts';
 import type { Field } from './fields.ts';
 import {
   columnDeclaration,
@@ -51,7 +51,7 @@ function columnsOf(read: ReadRows, table: string): PresentColumn[] {
 }
 
 /** The builder's word on what cannot be seen: `animals.fee`. */
-export interface Consent {
+export interface Consent extends ValueConsent {
   /** The columns whose values may be lost. */
   readonly drop: ReadonlySet<string>;
   /** Old column → its new name: `animals.fee` → `price`. */
@@ -62,6 +62,8 @@ export interface Step {
   readonly sql: string;
   /** Destroys values: the migration says so beside it. */
   readonly isDestructive: boolean;
+  /** TypeScript of the `fill` of the migration: what SQL alone cannot write. */
+  readonly fill?: string;
 }
 
 export interface Difference {
@@ -85,18 +87,26 @@ export function differenceOf(
       for (const sql of statementsOf(table)) add(sql);
       continue;
     }
-    const indexes = changedIndexes(table, present);
+    const others = new Map(columns.map((column) => [column.name, column]));
+    const remade = table.fields.flatMap((field) => {
+      const column = others.get(field.column);
+      return column && isOtherColumn(field, column) ? [field.column] : [];
+    });
+    const indexes = changedIndexes(table, present, remade);
     // A column that an index names cannot be dropped.
     for (const sql of indexes.drops) add(sql);
     changeColumns(table, columns, { consent, used, questions, add });
     for (const sql of indexes.makes) add(sql);
     const hasWords = present.columns.has(wordTable(table));
-    if (table.search.length > 0 && !hasWords) add(createWords(table));
+    if (table.search.length > 0 && !hasWords)
+      steps.push({ sql: createWords(table), isDestructive: false, fill: fillText(table) });
     if (table.search.length === 0 && hasWords) add(`DROP TABLE ${wordTable(table)}`);
   }
-  for (const each of [...consent.drop, ...consent.rename.keys()])
-    if (!used.has(each))
-      questions.push(`${each} is no column that is missing in the declaration: look at its name.`);
+  const { drop, rename, convert, fill } = consent;
+  for (const [option, names] of Object.entries({ drop, rename: rename.keys(), convert, fill: fill.keys() }))
+    for (const each of names)
+      if (!used.has(`${option} ${each}`))
+        questions.push(`--${option} ${each} answers no question here: look at the name of the column.`);
   return { steps, questions };
 }
 
@@ -128,7 +138,7 @@ function changeColumns(
     const at = `${table}.${name}`;
     const to = consent.rename.get(at);
     if (to !== undefined) {
-      used.add(at);
+      used.add(`rename ${at}`);
       if (!wanted.has(to) || there.has(to))
         questions.push(`${at} cannot be renamed to ${to}: that is no new field of the declaration.`);
       else {
@@ -136,7 +146,7 @@ function changeColumns(
         renamed.add(to);
         there.set(to, { ...(there.get(name) as PresentColumn), name: to });
       }
-    } else if (consent.drop.has(at)) used.add(at);
+    } else if (consent.drop.has(at)) used.add(`drop ${at}`);
     else
       questions.push(
         `${at} is no longer declared. Was it renamed (--rename ${at}=new_name), or may its values be lost (--drop ${at})?`,
@@ -144,36 +154,32 @@ function changeColumns(
   }
   for (const field of fields) {
     const column = there.get(field.column);
-    if (column) requireSame(table, field, column, questions);
-    else if (!renamed.has(field.column)) addColumn(table, field, questions, add);
+    if (column && isOtherColumn(field, column)) {
+      const change = changeColumn(table, field, column, consent);
+      for (const { sql, isDestructive } of change.steps) add(sql, isDestructive);
+      for (const word of change.used) used.add(word);
+      if (change.question !== null) questions.push(change.question);
+    }
+    if (!column && !renamed.has(field.column)) addColumn(table, field, { consent, used, questions, add });
   }
   for (const { name } of gone)
     if (consent.drop.has(`${table}.${name}`) && !consent.rename.has(`${table}.${name}`))
       add(`ALTER TABLE ${table} DROP COLUMN ${name}`, true);
 }
 
-/** SQLite changes no column in place: its builder copies the table, and decides what becomes of the values. */
-function requireSame(table: string, field: Field, column: PresentColumn, questions: string[]): void {
+function addColumn(table: string, field: Field, { consent, used, questions, add }: Changing): void {
   const at = `${table}.${field.column}`;
-  if (column.type !== field.type)
+  const given = field.isOptional ? undefined : consent.fill.get(at);
+  if (given !== undefined) used.add(`fill ${at}`);
+  const value = valueOfNone(field, given);
+  if (!field.isOptional && (value === null || field.target)) {
+    const ways = field.target
+      ? 'make it optional'
+      : `give the field a default, say which one they get (--fill ${at}=value), or make it optional`;
     questions.push(
-      `${at} holds ${column.type} and is declared as ${field.type}: declare a new field, and copy the values in a migration of your own.`,
-    );
-  else if (column.isNullable && !field.isOptional)
-    questions.push(
-      `${at} may be empty and is declared as required: keep it optional, or fill and copy the table in a migration of your own.`,
-    );
-  else if (!column.isNullable && field.isOptional)
-    questions.push(
-      `${at} must be filled and is declared as optional: copy the table in a migration of your own, or keep it required.`,
-    );
-}
-
-function addColumn(table: string, field: Field, questions: string[], add: Changing['add']): void {
-  const value = defaultOf(field.schema);
-  if (!field.isOptional && value === null) {
-    questions.push(
-      `${table}.${field.column} is required, and the records that are there have no value for it: give the field a default, or make it optional.`,
+      given === undefined || field.target
+        ? `${at} is required, and the records that are there have no value for it: ${ways}.`
+        : `${at} does not take the value ${given}: give one that fits the field.`,
     );
     return;
   }
@@ -181,29 +187,35 @@ function addColumn(table: string, field: Field, questions: string[], add: Changi
   add(`ALTER TABLE ${table} ADD COLUMN ${field.column} ${columnDeclaration(field)}${filled}`);
 }
 
-/** The default of a field as SQL, or null where it has none. */
-function defaultOf(schema: z.ZodType): string | null {
-  if (!(schema instanceof z.ZodDefault)) return null;
-  const value: unknown = schema.def.defaultValue;
-  if (typeof value === 'boolean') return value ? '1' : '0';
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : null;
-}
-
 /** Indexes hold no values: those of records are dropped and made without a question. */
 function changedIndexes(
   table: RecordTable,
   { indexes }: PresentSchema,
+  remade: readonly string[],
 ): { readonly drops: readonly string[]; readonly makes: readonly string[] } {
   const wanted = new Map(table.indexes.map((index: Index) => [index.name, createIndex(table, index)]));
   const ours = new RegExp(`^${table.name}_(?:by|one)_`);
+  const ofRemade = new Set(
+    table.indexes.flatMap(({ name, columns }) =>
+      columns.some((each) => remade.includes(each)) ? [name] : [],
+    ),
+  );
   const stale = [...indexes].filter(
-    ([name, index]) => index.table === table.name && ours.test(name) && wanted.get(name) !== index.sql,
+    ([name, index]) =>
+      index.table === table.name && ours.test(name) && (wanted.get(name) !== index.sql || ofRemade.has(name)),
   );
   return {
     drops: stale.map(([name]) => `DROP INDEX ${name}`),
-    makes: [...wanted].flatMap(([name, sql]) => (indexes.get(name)?.sql === sql ? [] : [sql])),
+    makes: [...wanted].flatMap(([name, sql]) =>
+      indexes.get(name)?.sql === sql && !ofRemade.has(name) ? [] : [sql],
+    ),
   };
+}
+
+/** The call that writes the words of the records that are there. */
+function fillText({ name, search }: RecordTable): string {
+  const columns = search.map(({ column }) => `'${column}'`).join(', ');
+  return `fillWords('${name}', [${columns}])`;
 }
 
 /**
@@ -212,8 +224,14 @@ function changedIndexes(
  */
 export function migrationText(version: number, name: string, steps: readonly Step[]): string {
   const lines = steps.map(({ sql, isDestructive }) =>
-    [...(isDestructive ? ['-- DESTROYS the values of this column, for good.'] : []), `${sql};`].join('\n'),
+    [...(isDestructive ? ['-- DESTROYS values of this column, for good.'] : []), `${sql};`].join('\n'),
   );
+  const fills = steps.flatMap(({ fill }) => fill ?? []);
+  const [only] = fills;
+  const fill =
+    only === undefined
+      ? ''
+      : `    fill: ${fills.length === 1 ? only : `(db) => [${fills.join(', ')}].forEach((each) => each(db))`},\n`;
   const text = lines.join('\n').replaceAll(/[\\`]|\$\{/g, (each) => `\\${each}`);
-  return `  {\n    version: ${version},\n    name: '${name.replaceAll(/[\\']/g, (each) => `\\${each}`)}',\n    sql: \`\n${text}\n\`,\n  },\n`;
+  return `  {\n    version: ${version},\n    name: '${name.replaceAll(/[\\']/g, (each) => `\\${each}`)}',\n    sql: \`\n${text}\n\`,\n${fill}  },\n`;
 }

@@ -126,7 +126,7 @@ export function requireUnique(
 /** Writes the words that a record is found by, in place of the earlier ones. */
 export function writeWords(
   sql: SqlDatabase,
-  table: RecordTable,
+  table: Pick<RecordTable, 'name'> & { readonly search: readonly Pick<Field, 'column'>[] },
   id: string,
   values: StoredValues,
   archived: number,

@@ -22,7 +22,7 @@ export interface RecordTable {
 }
 
 /** The table of the words of a type's records. */
-export function wordTable({ name }: RecordTable): string {
+export function wordTable({ name }: Pick<RecordTable, 'name'>): string {
   return `${name}_words`;
 }
 

@@ -13,6 +13,7 @@ export const migrateMakeCommand = command({
     'altered: a scope gets the migration when it is opened by the version that has it.',
     '',
     'A column that is no longer declared is a question: --rename says that it has a new name, --drop that its values may be lost.',
+    'So is another type that not every value has (--convert), and a field that must be filled (--fill).',
   ].join('\n'),
   examples: [
     { line: 'freehold migrate make "animals have a colour"', does: 'printed' },
@@ -25,6 +26,10 @@ export const migrateMakeCommand = command({
       line: 'freehold migrate make "no nicknames" --drop animals.nickname',
       does: 'with values that are lost',
     },
+    {
+      line: 'freehold migrate make "a fee is a number" --convert animals.fee --fill animals.fee=0',
+      does: 'with 0 for fees that are no number',
+    },
   ],
   arguments: [{ name: 'name', summary: 'What it does, in a few words' }],
   options: {
@@ -36,6 +41,16 @@ export const migrateMakeCommand = command({
       kind: 'list',
       summary: 'A column whose values may be lost, as table.column',
       placeholder: 'column',
+    },
+    convert: {
+      kind: 'list',
+      summary: 'A column of which values may be lost as its type changes, as table.column',
+      placeholder: 'column',
+    },
+    fill: {
+      kind: 'list',
+      summary: 'The value of records that have none, as table.column=value',
+      placeholder: 'value',
     },
   },
   input: z.strictObject({
@@ -50,12 +65,14 @@ export const migrateMakeCommand = command({
     file: z.string().min(1, 'must not be empty').default('src/migrations.ts'),
     rename: z.array(z.string()).default([]),
     drop: z.array(z.string()).default([]),
+    convert: z.array(z.string()).default([]),
+    fill: z.array(z.string()).default([]),
   }),
-  run: async ({ name, directory, write, file, rename, drop }, { cwd }) => {
+  run: async ({ directory, write, file, ...asked }, { cwd }) => {
     const folder = resolve(cwd, directory ?? '.');
     const { makeMigration } = await loadDev(folder);
     try {
-      const made = await makeMigration(folder, { name, rename, drop, file: write ? file : null });
+      const made = await makeMigration(folder, { ...asked, file: write ? file : null });
       return { value: made, text: textOf(made) };
     } catch (error) {
       return inOneSentence(error);
@@ -70,7 +87,10 @@ function textOf({ version, steps, text, file }: Awaited<ReturnType<Make>>): stri
     ...(file === null
       ? [text.trimEnd()]
       : [`Wrote migration ${version} into ${file}: read it before it runs.`]),
-    ...(lost === 0 ? [] : ['', `It destroys the values of ${lost === 1 ? 'a column' : `${lost} columns`}.`]),
+    ...(file === null && text.includes('fillWords(')
+      ? ['', "It needs this at the top: import { fillWords } from '@freehold/app';"]
+      : []),
+    ...(lost === 0 ? [] : ['', `It destroys values of ${lost === 1 ? 'a column' : `${lost} columns`}.`]),
   ].join('\n');
 }
 type Make = typeof import('@freehold/dev')['makeMigration'];

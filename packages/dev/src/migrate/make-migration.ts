@@ -15,6 +15,10 @@ export interface MigrationRequest {
   readonly drop: readonly string[];
   /** Renamed columns: `animals.fee=price`. */
   readonly rename: readonly string[];
+  /** Columns of which values may be lost when their type changes: `animals.fee`. */
+  readonly convert: readonly string[];
+  /** The values of records that have none: `animals.fee=0`. */
+  readonly fill: readonly string[];
   /** The file of the migrations, in which it is put; null leaves every file as it is. */
   readonly file: string | null;
 }
@@ -59,8 +63,20 @@ export async function makeMigration(folder: string, request: MigrationRequest): 
   });
 }
 
-function consentOf({ drop, rename }: MigrationRequest): Consent {
-  return { drop: new Set(drop), rename: new Map(rename.map(renameOf)) };
+function consentOf({ drop, rename, convert, fill }: MigrationRequest): Consent {
+  return {
+    drop: new Set(drop),
+    rename: new Map(rename.map(renameOf)),
+    convert: new Set(convert),
+    fill: new Map(fill.map(fillOf)),
+  };
+}
+
+/** `animals.fee=0` */
+function fillOf(text: string): [string, string] {
+  const [, column, value] = /^([a-z0-9_]+\.[a-z0-9_]+)=(.*)$/s.exec(text) ?? [];
+  if (column !== undefined && value !== undefined) return [column, value];
+  throw new DevError('validation_failed', `${text} fills no column: write table.column=value.`);
 }
 
 /** `animals.fee=price` */
@@ -106,7 +122,19 @@ function putInto({ root }: Project, file: string, text: string): string {
       `${shown} does not end with a list of migrations (];): make it without --write, and put it where it belongs.`,
     );
   const draft = `${path}.draft`;
-  writeFileSync(draft, `${end.slice(0, -'];'.length)}${text}];\n`, { flush: true });
+  const whole = `${end.slice(0, -'];'.length)}${text}];\n`;
+  writeFileSync(draft, text.includes(FILL) ? withFill(whole) : whole, { flush: true });
   renameSync(draft, path);
   return shown;
+}
+
+/** The call that writes the words of records that are there, and where it comes from. */
+const FILL = 'fillWords(';
+const FILL_IMPORT = "import { fillWords } from '@freehold/app';";
+
+function withFill(source: string): string {
+  if (/^import [^;]*\bfillWords\b/m.test(source)) return source;
+  const imports = /^import /m.exec(source);
+  const at = imports?.index ?? 0;
+  return `${source.slice(0, at)}${FILL_IMPORT}\n${source.slice(at)}`;
 }
