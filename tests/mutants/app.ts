@@ -461,8 +461,8 @@ export const APP: readonly Mutant[] = [
     requirement: null,
     claim: 'A column that is no longer declared is dropped without a word.',
     file: `${src}/records/difference.ts`,
-    find: '} else if (consent.drop.has(at)) used.add(at);',
-    replace: '} else if (consent !== null) used.add(at);',
+    find: '} else if (consent.drop.has(at)) used.add(',
+    replace: '} else if (consent !== null) used.add(',
     killer: inNode(
       'packages/app/src/records/difference.test.ts',
       'a column that is gone is neither dropped nor renamed by a guess',
@@ -476,5 +476,14 @@ export const APP: readonly Mutant[] = [
     find: 'rows.length > HITS_MAX ||',
     replace: 'rows.length < 0 ||',
     killer: inNode('packages/app/src/records/list.test.ts', 'a search of two words'),
+  },
+  {
+    id: 'records-lossy-conversion',
+    requirement: null,
+    claim: 'Values that a column of another type cannot hold are lost without a word.',
+    file: `${src}/records/column-change.ts`,
+    find: 'if (loses && !convert.has(at))',
+    replace: 'if (loses && convert === null)',
+    killer: inNode('packages/app/src/records/difference.test.ts', 'a type that not every value has'),
   },
 ];

@@ -359,4 +359,13 @@ export const ENGINE_NODE: readonly Mutant[] = [
     replace: '',
     killer: inNode(`${test}/recover.test.ts`, 'one that is whole is left alone'),
   },
+  {
+    id: 'node-log-stored-at-once',
+    requirement: null,
+    claim: 'One commit stores the whole of a log that grew too long, and every caller waits for it.',
+    file: `${src}/history/unit-history.ts`,
+    find: 'if (isOverflowing(h)) storeOwnPart(h, written);',
+    replace: 'if (isOverflowing(h)) storeOwnPart(h, h.frames);',
+    killer: inNode(`${test}/history.test.ts`, 'where a unit writes faster than the background stores'),
+  },
 ];
