@@ -242,6 +242,15 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     killer: inNode('packages/directory/src/staff/programs.test.ts', 'after the platform moved to'),
   },
   {
+    id: 'cp-work-of-an-ended-program',
+    requirement: null,
+    claim: 'Long work goes on after its program was ended.',
+    file: 'packages/directory/src/long-work/store.ts',
+    find: 'committed = 0 AND token = ?2',
+    replace: "committed = 0 AND token = ?2 || 'x'",
+    killer: inNode('packages/directory/src/staff/programs.test.ts', 'is cancelled when'),
+  },
+  {
     id: 'cp-device-outlives-sign-out',
     requirement: null,
     claim: 'A device code that was approved becomes a token after its member signed out everywhere.',

@@ -137,7 +137,7 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
       mountRegistration(app, serverOf);
       mountAuthorize(app, { staff, origin, serverOf });
       mountTokenEndpoints(app, { signIns: staff.signIns, origin, now, serverOf });
-      mountProgramsPage(app, { staff, origin });
+      mountProgramsPage(app, { staff, origin, hostAdmin });
       mountDevicePage(app, { staff, origin });
     }
     const { hostnames = [] } = options;

@@ -20,7 +20,7 @@ import { ACTIVE_HOSTNAMES, hostnamesPage, RECHECK_PAGE } from './hostnames/store
 import { ATTEMPTS_OF_TENANT } from './hostnames/verify.ts';
 import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
-import { operationsPage } from './long-work/store.ts';
+import { CANCEL_WORK_OF, operationsPage } from './long-work/store.ts';
 import { PREVIEW_ROUTE, PREVIEWS, previewsPage } from './previews/store.ts';
 import { projections } from './projections.ts';
 import { dueStatement, farAheadStatement } from './projector/outbox.ts';
@@ -123,6 +123,7 @@ const FILTERED: [string, Statement][] = [
   ['scopes by status', scopesPage({ ...page, status: 'active', cursor })],
   ['scopes by all', scopesPage({ ...page, tenant: 'tnt_1', vertical: 'fieldwork', status: 'active' })],
   ['snapshots of a scope', snapshotsPage({ ...page, scope: 'scp_1', cursor })],
+  ['unfinished work of a program', { sql: CANCEL_WORK_OF, params: [0, 'grt_1'] }],
   ['long work by tenant', operationsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['long work by scope', operationsPage({ ...page, scope: 'scp_1', cursor })],
   ['long work by state', operationsPage({ ...page, state: 'running', cursor })],

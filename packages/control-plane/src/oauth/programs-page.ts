@@ -1,56 +1,97 @@
-/** `/oauth/programs`: the programs that a member of the roster let in, seen and ended. An admin sees those of everybody. */
+/**
+ * `/oauth/programs`: the programs that a member of the roster let in, seen and ended. An admin sees those of everybody, and
+ * sets the rule for them.
+ */
 import { OAuthError, readFormBody } from '@freehold/auth/programs';
 import { toTimestamp } from '@freehold/contracts';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
-import { type MemberActor, offeredPermissions, type StaffProgram } from '@freehold/directory';
+import { type HostAdmin, type MemberActor, offeredPermissions, type StaffProgram } from '@freehold/directory';
 import type { Hono } from 'hono';
 import type { ControlPlaneEnv } from '../http/env.ts';
 import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
 import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
+import { makePolicyForm, refusedRule } from './program-policy-form.ts';
 import { clientName } from './requests.ts';
 
 export const PROGRAMS_PATH = '/oauth/programs';
 
+export interface ProgramsPageDeps {
+  readonly staff: StaffOptions;
+  readonly origin: () => string;
+  readonly hostAdmin: Pick<HostAdmin, 'perform'>;
+}
+
+/** A member with a request. */
+interface Visit {
+  readonly member: MemberActor;
+  readonly requestId: string;
+}
+
 export function mountProgramsPage(
   app: Hono<ControlPlaneEnv>,
-  { staff, origin }: { readonly staff: StaffOptions; readonly origin: () => string },
+  { staff, origin, hostAdmin }: ProgramsPageDeps,
 ): void {
   const { programs } = staff.signIns;
-  const show = async (member: MemberActor, said = '', status = 200): Promise<Response> =>
-    programsPage(member, await programs.list({ member: member.id }), { said, status });
+  const rule = makePolicyForm({ hostAdmin, path: PROGRAMS_PATH });
+  const show = async (
+    { member, requestId }: Visit,
+    { said = '', status = 200 }: Partial<Refused> = {},
+  ): Promise<Response> => {
+    const items = await programs.list({ member: member.id });
+    return programsPage(member, items, { said, status, rule: await rule.show({ member, requestId }) });
+  };
 
   app.get(PROGRAMS_PATH, async (c) => {
     const member = await staffOf(staff, c.req.raw);
-    return member ? show(member) : redirect(signInAddress(PROGRAMS_PATH));
+    const { requestId } = c.var;
+    return member ? show({ member, requestId }) : redirect(signInAddress(PROGRAMS_PATH));
   });
 
   app.post(PROGRAMS_PATH, async (c) => {
     requireSameOrigin(c.req.raw.headers, origin, { pageOnly: true });
     const member = await staffOf(staff, c.req.raw);
     if (!member) return redirect(signInAddress(PROGRAMS_PATH));
+    const { requestId } = c.var;
+    const visit: Visit = { member, requestId };
     let form: URLSearchParams;
     try {
       form = await readFormBody(c.req.raw);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      return show(member, error.message, 400);
+      return show(visit, { said: error.message, status: 400 });
     }
-    const by = { member: member.id, requestId: c.var.requestId };
+    if (rule.isOf(form)) {
+      try {
+        return (await rule.answer(form, visit)) ?? redirect(PROGRAMS_PATH);
+      } catch (error) {
+        const refused = refusedRule(error);
+        if (!refused) throw error;
+        return show(visit, refused);
+      }
+    }
+    const by = { member: member.id, requestId };
     if (form.get('everywhere') === 'yes') {
       await programs.signOutEverywhere(by);
       return redirect('/');
     }
     const isEnded = await programs.end({ ...by, grant: form.get('program') ?? '' });
-    return isEnded ? redirect(PROGRAMS_PATH) : show(member, 'This program was ended before.', 404);
+    return isEnded
+      ? redirect(PROGRAMS_PATH)
+      : show(visit, { said: 'This program was ended before.', status: 404 });
   });
   app.all(PROGRAMS_PATH, (c) => answerOtherMethod(c.req.raw.method, ['GET', 'POST']));
+}
+
+interface Refused {
+  readonly said: string;
+  readonly status: number;
 }
 
 function programsPage(
   member: MemberActor,
   items: readonly StaffProgram[],
-  { said, status }: { readonly said: string; readonly status: number },
+  { said, status, rule }: Refused & { readonly rule: Html },
 ): Response {
   const own = items.filter((each) => each.member === member.id);
   const others = items.filter((each) => each.member !== member.id);
@@ -59,7 +100,7 @@ function programsPage(
     status,
     body: html`${said === '' ? html`` : html`<p role="alert">${said}</p>`}<p>Programs act for you, and never do more than you may do yourself. End one here, and its next request is refused.</p>
 <h2>Yours</h2>${list(own, false)}${others.length > 0 ? html`<h2>Those of others</h2>${list(others, true)}` : html``}
-<form method="post" action="${PROGRAMS_PATH}"><input type="hidden" name="everywhere" value="yes"><button>End all of yours, and sign out everywhere</button></form>
+<form method="post" action="${PROGRAMS_PATH}"><input type="hidden" name="everywhere" value="yes"><button>End all of yours, and sign out everywhere</button></form>${rule}
 <p><small>You are ${wordsOf(member)}. <a href="/">Back</a></small></p>`,
   });
 }

@@ -10,6 +10,7 @@ const STYLE =
   'form{display:flex;gap:.75rem;flex-wrap:wrap;align-items:end;margin:1.5rem 0}' +
   'button{font:inherit;padding:.5rem 1.25rem;border-radius:.4rem;border:1px solid;cursor:pointer}' +
   'input:not([type]){font:inherit;padding:.5rem;text-transform:uppercase;letter-spacing:.1em;width:12ch}' +
+  'textarea{font:inherit;padding:.5rem;width:100%;box-sizing:border-box}' +
   'label{display:grid;gap:.25rem}dt{opacity:.8}dd{margin:0 0 .75rem}' +
   'fieldset{flex-basis:100%;border:1px solid;border-radius:.4rem;padding:.5rem 1rem}' +
   '.check{display:flex;gap:.6rem;align-items:baseline;padding:.3rem 0}.nested{margin-left:1.75rem}' +

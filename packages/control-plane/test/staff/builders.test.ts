@@ -65,7 +65,7 @@ describe('with a browser, at a certified OpenID provider', () => {
     }
     expect(answers[0]).toMatchObject({ status: 404, problem: { reason: 'unknown_tenant' } });
     expect(answers[1]).toEqual(answers[0]);
-    for (const path of ['/staff', '/staff-tokens', '/service-tokens', '/admin-log'])
+    for (const path of ['/staff', '/service-tokens', '/admin-log'])
       expect([path, await (await go(path)).json()]).toMatchObject([path, { reason: 'staff_only' }]);
   });
 

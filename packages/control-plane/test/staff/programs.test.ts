@@ -280,6 +280,62 @@ describe('the rule of the admins', () => {
   });
 });
 
+describe('the rule of the admins, on the page', () => {
+  const pageOf = async (fixture: Fixture, login: string) =>
+    (await fixture.ask('/oauth/programs', asked(login))).text();
+  const send = (fixture: Fixture, fields: Record<string, string>, login = 'ada') =>
+    fixture.post('/oauth/programs', fields, ownPage(login));
+
+  test('says what would end before it is set', async () => {
+    const { fixture } = await withAda('admin');
+    const program = await letIn(fixture, 'ada');
+    const token = await tokenOf(fixture, 'ada');
+    const page = await pageOf(fixture, 'ada');
+    expect(page).toMatch(/value="any" checked/);
+    const chosen = { version: '0', programs: 'listed', hosts: 'Claude.ai\n\nagent.example' };
+    const plan = await (await send(fixture, { ...chosen, rule: 'look' })).text();
+    expect(plan).toContain('claude.ai, agent.example');
+    expect(plan).toMatch(/Programs that end at once<\/dt><dd>1</);
+    expect(plan).toMatch(/Staff tokens that end at once<\/dt><dd>1</);
+    for (const each of [program.access_token, token]) expect(await whoIs(fixture, each)).toBe(200);
+    const fields = [...plan.matchAll(/name="([^"]+)" value="([^"]*)"/g)].map(([, ...field]) => field);
+    const set = await send(fixture, Object.fromEntries(fields));
+    expect([set.status, set.headers.get('location')]).toEqual([303, '/oauth/programs']);
+    for (const each of [program.access_token, token]) expect(await whoIs(fixture, each)).toBe(401);
+    expect(await pageOf(fixture, 'ada')).toMatch(
+      /value="listed" checked[\s\S]*claude\.ai\nagent\.example<\/textarea>/,
+    );
+    expect((await fixture.adminLog()).at(-1)).toMatchObject({
+      action: 'program-policy.put',
+      actor: { name: 'ada' },
+      after: { programs: 'listed', hosts: ['claude.ai', 'agent.example'] },
+    });
+    // Another admin set it meanwhile.
+    const late = await send(fixture, { ...chosen, rule: 'set' });
+    expect([late.status, await late.text()]).toEqual([412, expect.stringContaining('was changed meanwhile')]);
+  });
+
+  test.each([
+    ['hosts that are none', { programs: 'listed', hosts: 'https://claude.ai/' }, 400],
+    ['no rule', { programs: 'some' }, 400],
+  ])('of %s is refused in words', async (_title, fields, status) => {
+    const { fixture } = await withAda('admin');
+    const refused = await send(fixture, { rule: 'set', version: '0', ...fields });
+    expect([refused.status, await refused.text()]).toEqual([status, expect.stringContaining('role="alert"')]);
+  });
+
+  test('is neither shown to other members nor set by them, nor by another site', async () => {
+    const { fixture } = await withAda('operator');
+    expect(await pageOf(fixture, 'ada')).not.toContain('Which programs are let in');
+    const rule = { rule: 'set', version: '0', programs: 'none' };
+    expect((await send(fixture, rule)).status).toBe(403);
+    await signedIn(fixture, 'eve', 'admin');
+    const elsewhere = { cookie: 'who=eve', 'sec-fetch-site': 'cross-site' };
+    expect((await fixture.post('/oauth/programs', rule, elsewhere)).status).toBe(403);
+    expect(await pageOf(fixture, 'eve')).toMatch(/value="any" checked/);
+  });
+});
+
 describe('the consent', () => {
   test('cannot be forged: another page, another member, a made-up ticket, a ticket of ten minutes ago', async () => {
     const { fixture } = await withAda();

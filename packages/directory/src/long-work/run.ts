@@ -90,8 +90,10 @@ export class ControlledRun implements LongRun {
     this.#throwIfStopped();
     if (this.#journal.has(name)) return this.#journal.get(name) as T;
     const value = await work();
-    await this.#deps.directory.stepWork({ id: this.id, name, value });
+    const { cancelRequested } = await this.#deps.directory.stepWork({ id: this.id, name, value });
     this.#journal.set(name, value);
+    // Another process, or the end of the access that it was begun with.
+    if (cancelRequested) this.stop('cancelled');
     this.#throwIfStopped();
     return value;
   }

@@ -93,9 +93,14 @@ export function longWorkMethods(context: UnitContext, handlers: WorkContext['han
     },
 
     /** Adds to the journal, unless the work has ended, perhaps in another process. */
-    stepWork: ({ id, name, value }: Id & { readonly name: string; readonly value: unknown }): null => {
-      if (unfinished(at, id)) saveStep(db, id, name, value);
-      return null;
+    stepWork: ({
+      id,
+      name,
+      value,
+    }: Id & { readonly name: string; readonly value: unknown }): { readonly cancelRequested: boolean } => {
+      const row = unfinished(at, id);
+      if (row) saveStep(db, id, name, value);
+      return { cancelRequested: row?.cancelRequested ?? false };
     },
 
     /** Passes the point of no return, unless the work was cancelled: then nothing is passed. */

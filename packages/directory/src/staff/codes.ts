@@ -5,6 +5,7 @@ import { defineTable, nullable, text, time, type UnitContext, unread } from '@fr
 import { hashSecret, mintSecret } from '../access/secret.ts';
 import { appendAdminLog } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
+import { cancelWorkOf } from '../long-work/store.ts';
 import { byMember, nextSequence, revocationEntry, targetOf, tokenFields } from './operations.ts';
 import { isAdmitted } from './policy-store.ts';
 import { loadMember } from './store.ts';
@@ -150,11 +151,10 @@ export function endTokensOf(
 ): void {
   const { db } = context;
   dropCodesOf(db, member);
-  for (const { id } of db.all<{ id: string }>(
-    'SELECT id FROM staff_tokens WHERE member = ? ORDER BY id',
-    member,
-  ))
-    takeBack(context, id, requestId);
+  const tokens = db.all<{ id: string }>('SELECT id FROM staff_tokens WHERE member = ? ORDER BY id', member);
+  const ids = tokens.map(({ id }) => id);
+  for (const id of ids) takeBack(context, id, requestId);
+  cancelWorkOf(db, ids, context.now());
 }
 
 function takeBack(context: UnitContext, token: string, requestId: string): LogHead | null {

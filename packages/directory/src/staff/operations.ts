@@ -28,6 +28,7 @@ import {
   staffTokenRecord,
 } from '../declarations/staff.ts';
 import { type AuditEntry, type CallOf, type ChangeContext, change, planned, read } from '../lib/handlers.ts';
+import { cancelWorkOf } from '../long-work/store.ts';
 import { requireOpenTenant } from '../tenants/store.ts';
 import { endTokensOfMaker, tokensOfMaker } from '../tokens/lineage.ts';
 import { countWorkingTokensOf, listPushTokensOf } from '../tokens/store.ts';
@@ -42,7 +43,13 @@ import {
   saveMember,
   staffOfRow,
 } from './store.ts';
-import { deleteStaffToken, listStaffTokens, loadStaffToken, type StaffTokenRow } from './token-store.ts';
+import {
+  deleteStaffToken,
+  dropTokensOf,
+  listStaffTokens,
+  loadStaffToken,
+  type StaffTokenRow,
+} from './token-store.ts';
 
 const tag = 'Staff';
 
@@ -148,8 +155,12 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
   const ending = { nowMs: context.now(), revision: context.revision };
   const pushTokens = isBarred ? endTokensOfMaker(db, before.id, ending) : [];
   // A program was let in for what its member could do then. One of a lesser role is asked about again.
-  const programs = before && (!same || isLess(body.role, before.role)) ? dropPrograms(db, before.id) : [];
-  if (before && !same) deleteMember(db, before.id);
+  const programs =
+    before && (!same || isLess(body.role, before.role)) ? dropPrograms(db, before.id, ending.nowMs) : [];
+  if (before && !same) {
+    dropTokensOf(db, before.id, ending.nowMs);
+    deleteMember(db, before.id);
+  }
   const nowMs = context.now();
   const after: StaffRow = {
     id: same?.id ?? context.newId(STAFF_PREFIX),
@@ -207,7 +218,8 @@ const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
   const ending = { nowMs: context.now(), revision: context.revision };
   const pushTokens = endTokensOfMaker(context.db, before.id, ending);
-  const programs = dropPrograms(context.db, before.id);
+  const programs = dropPrograms(context.db, before.id, ending.nowMs);
+  dropTokensOf(context.db, before.id, ending.nowMs);
   deleteMember(context.db, before.id);
   const audit = {
     target: targetOf(before),
@@ -308,15 +320,19 @@ export const staffTokensRevoke = adminOperation({
   problems: ['not_found', 'precondition_failed'],
 });
 
-const revokeStaffToken = /* @__PURE__ */ change(staffTokensRevoke, ({ db }, { params, actor, ifMatch }) => {
-  const before = loadStaffToken(db, params.token);
-  if (!before || !(seesAll(actor) || before.member === memberBehind(actor)))
-    throw new PlatformError('not_found', 'There is no such token.', { reason: 'unknown_token' });
-  requireMatch(ifMatch, String(before.revision));
-  deleteStaffToken(db, before.id);
-  const tenant = loadMember(db, before.member)?.tenant ?? null;
-  return { status: 204, value: null, audit: revocationEntry(before, tenant) };
-});
+const revokeStaffToken = /* @__PURE__ */ change(
+  staffTokensRevoke,
+  ({ db, now }, { params, actor, ifMatch }) => {
+    const before = loadStaffToken(db, params.token);
+    if (!before || !(seesAll(actor) || before.member === memberBehind(actor)))
+      throw new PlatformError('not_found', 'There is no such token.', { reason: 'unknown_token' });
+    requireMatch(ifMatch, String(before.revision));
+    deleteStaffToken(db, before.id);
+    cancelWorkOf(db, [before.id], now());
+    const tenant = loadMember(db, before.member)?.tenant ?? null;
+    return { status: 204, value: null, audit: revocationEntry(before, tenant) };
+  },
+);
 
 export const staffOperations = [
   readStaff,

@@ -62,7 +62,7 @@ const putPolicy = /* @__PURE__ */ change(programPolicyPut, (context, { body, ifM
   requireMatch(ifMatch, before.etag);
   const { programs, hosts } = body;
   saveProgramPolicy(db, { programs, hosts, updatedAtMs: context.now(), revision });
-  const ended = dropAdmittedNoMore(db, body);
+  const ended = dropAdmittedNoMore(db, body, context.now());
   const value = loadProgramPolicy(db);
   return {
     status: 200,

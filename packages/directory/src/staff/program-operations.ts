@@ -59,8 +59,8 @@ export const staffProgramsEnd = adminOperation({
   problems: ['not_found'],
 });
 
-const endProgram = /* @__PURE__ */ change(staffProgramsEnd, ({ db }, { params, actor }) => {
-  const audit = endIf(db, params.program, (owner) => seesAll(actor) || owner === memberBehind(actor));
+const endProgram = /* @__PURE__ */ change(staffProgramsEnd, (context, { params, actor }) => {
+  const audit = endIf(context, params.program, (owner) => seesAll(actor) || owner === memberBehind(actor));
   if (audit) return { status: 204, value: null, audit };
   throw new PlatformError('not_found', 'There is no such program, or it was ended before.', {
     reason: 'unknown_program',

@@ -3,6 +3,7 @@ import { accessOf, deleteGrant, loadGrants, loadGrantsOfPerson } from '@freehold
 import { type AdmittedPrograms, admitsProgram, type ProgramAccess } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { definePages, type PageRequest, rowsOf } from '../lib/pages.ts';
+import { cancelWorkOf } from '../long-work/store.ts';
 import { STAFF_TOKEN_HOST } from './policy-store.ts';
 import { deleteStaffToken } from './token-store.ts';
 
@@ -91,9 +92,10 @@ export function listPrograms(
 }
 
 /** Deletes the programs of a member without a row of their own, and returns their ids for the row of the caller. */
-export function dropPrograms(db: SqlDatabase, member: string): string[] {
+export function dropPrograms(db: SqlDatabase, member: string, nowMs: number): string[] {
   const ids = loadGrantsOfPerson(db, { personId: member }).map(({ id }) => id);
   for (const id of ids) deleteGrant(db, id);
+  cancelWorkOf(db, ids, nowMs);
   return ids;
 }
 
@@ -111,9 +113,11 @@ export function tokensAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms):
 }
 
 /** Deletes what a rule admits no more, and returns the ids. */
-export function dropAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms): string[] {
+export function dropAdmittedNoMore(db: SqlDatabase, policy: AdmittedPrograms, nowMs: number): string[] {
   const [grants, tokens] = [grantsAdmittedNoMore(db, policy), tokensAdmittedNoMore(db, policy)];
   for (const id of grants) deleteGrant(db, id);
   for (const id of tokens) deleteStaffToken(db, id);
-  return [...grants, ...tokens];
+  const ended = [...grants, ...tokens];
+  cancelWorkOf(db, ended, nowMs);
+  return ended;
 }

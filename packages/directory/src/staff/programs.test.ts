@@ -2,7 +2,15 @@
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal, STAFF, STAFF_ISSUER } from '../../test/platform.ts';
-import { DESKTOP, letProgramIn, orderCode, redeem, staffMember, staffToken } from '../../test/staff.ts';
+import {
+  DESKTOP,
+  invite,
+  letProgramIn,
+  orderCode,
+  redeem,
+  staffMember,
+  staffToken,
+} from '../../test/staff.ts';
 import type { Actor } from '../access/actors.ts';
 import type { BackupRecord, StaffProgramRecord } from '../admin-operations.ts';
 import { CONTROL_PLANE } from './program-store.ts';
@@ -181,6 +189,110 @@ test('a program that may only read ends no other one', async () => {
   const as: Actor = { kind: 'staff', id: ada.id, name: 'ada', role: 'admin', program: reads };
   const ending = platform.call('staff-programs.end', { params: { program }, as });
   expect(await refusal(ending)).toMatchObject({ reason: 'program_not_allowed' });
+});
+
+describe('long work that a program began', () => {
+  type Opened = Awaited<ReturnType<typeof begun>>;
+  /** A backup that stands still until it is let through, begun by a program or with a staff token. */
+  async function begun(by: 'program' | 'staff token') {
+    const backups = makeMemoryBackups();
+    const platform = await openPlatform({ backups });
+    const ada = await staffMember(platform, { login: 'ada', role: 'operator' });
+    const scope = await platform.scope((await platform.tenant('acme')).id);
+    const [program, token] = [await letProgramIn(platform, ada.id), await staffToken(platform, ada.id)];
+    const as = await platform.admin.authenticate(by === 'program' ? program.access : token.secret);
+    if (!as) throw new Error('the program is not known');
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    backups.beforePut = () => {
+      reached.resolve();
+      return gate.promise;
+    };
+    const params = { tenant: scope.tenant, scope: scope.id };
+    const { id } = await platform.value<{ id: string }>('scope-backups.create', { params, body: {}, as });
+    await reached.promise;
+    const end = () => {
+      gate.resolve();
+      return platform.finish({ value: { id } } as never);
+    };
+    return { platform, backups, ada, program, token, end };
+  }
+
+  test.each<['program' | 'staff token', string, (opened: Opened) => Promise<unknown>]>([
+    [
+      'program',
+      'its member ends it on the page',
+      ({ platform, ada, program }) =>
+        platform.admin.staff.programs.end({ grant: program.id, member: ada.id, requestId }),
+    ],
+    [
+      'program',
+      'an admin ends it',
+      ({ platform, program }) => platform.call('staff-programs.end', { params: { program: program.id } }),
+    ],
+    [
+      'program',
+      'its member gets a lesser role',
+      ({ platform }) => invite(platform, { login: 'ada', role: 'auditor' }),
+    ],
+    [
+      'staff token',
+      'it is revoked',
+      ({ platform, token }) => platform.call('staff-tokens.revoke', { params: { token: token.id } }),
+    ],
+    ...(['program', 'staff token'] as const).flatMap(
+      (by): ['program' | 'staff token', string, (opened: Opened) => Promise<unknown>][] => [
+        [
+          by,
+          'none is admitted any more',
+          ({ platform }) => platform.call('program-policy.put', { body: { programs: 'none', hosts: [] } }),
+        ],
+        [
+          by,
+          'its member leaves',
+          ({ platform, ada }) => platform.call('staff.remove', { params: { member: ada.id } }),
+        ],
+        [
+          by,
+          'its member signs out everywhere',
+          ({ platform, ada }) =>
+            platform.admin.staff.programs.signOutEverywhere({ member: ada.id, requestId }),
+        ],
+        [
+          by,
+          'its member signs out at the issuer',
+          ({ platform }) => platform.admin.staff.endSessions({ issuer: STAFF_ISSUER, subject: 'sub-ada' }),
+        ],
+      ],
+    ),
+  ])('by a %s is cancelled when %s', async (by, _title, ending) => {
+    const opened = await begun(by);
+    await ending(opened);
+    expect(await opened.end()).toMatchObject({ state: 'cancelled' });
+    expect(opened.backups.stored.size).toBe(0);
+  });
+
+  test.each<[string, (opened: Opened) => Promise<unknown>]>([
+    [
+      'another program ends',
+      async ({ platform, ada }) => {
+        const { id: grant } = await letProgramIn(platform, ada.id);
+        await platform.admin.staff.programs.end({ grant, member: ada.id, requestId });
+      },
+    ],
+    [
+      'the program gives its access back itself',
+      async ({ platform, program }) => {
+        const { refresh: token } = program;
+        const given = { scopeId: CONTROL_PLANE, client: DESKTOP, token, requestId };
+        expect(await platform.admin.staff.programs.revokeToken(given)).toEqual({ isClient: true });
+        expect(await platform.admin.authenticate(program.access)).toBeNull();
+      },
+    ],
+  ])('goes on when %s', async (_title, act) => {
+    const opened = await begun('program');
+    await act(opened);
+    expect(await opened.end()).toMatchObject({ state: 'done' });
+  });
 });
 
 describe('the rule for programs', () => {

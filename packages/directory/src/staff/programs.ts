@@ -22,11 +22,12 @@ import { memberActor } from '../access/callers.ts';
 import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
+import { cancelWorkOf } from '../long-work/store.ts';
 import { byMember, revocationEntry, targetOf } from './operations.ts';
 import { isAdmitted } from './policy-store.ts';
 import { CONTROL_PLANE, dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
 import { loadMember, type StaffRow } from './store.ts';
-import { deleteStaffToken, dropCodesOf, loadStaffToken } from './token-store.ts';
+import { deleteStaffToken, dropTokensOf, loadStaffToken } from './token-store.ts';
 
 /** The consent of a member. */
 export interface AdmittedByStaff {
@@ -134,6 +135,7 @@ export const programMethods = (context: UnitContext) => {
         const by = loadMember(db, member);
         if (!token || !by || !isTheirs(token.member)) return false;
         deleteStaffToken(db, id);
+        cancelWorkOf(db, [id], context.now());
         appendAdminLog(context, byMember(by, { requestId, action: 'staff-tokens.revoke' }), {
           ...revocationEntry(token, loadMember(db, token.member)?.tenant ?? null),
           outcome: 'done',
@@ -146,11 +148,8 @@ export const programMethods = (context: UnitContext) => {
       logged(() => {
         const person = loadMember(db, member);
         if (!person) return null;
-        const idsOf = (table: string) =>
-          db.all<{ id: string }>(`DELETE FROM ${table} WHERE member = ? RETURNING id`, member);
-        dropCodesOf(db, member);
-        const tokens = idsOf('staff_tokens').map(({ id }) => id);
-        const programs = dropPrograms(db, member);
+        const tokens = dropTokensOf(db, member, context.now());
+        const programs = dropPrograms(db, member, context.now());
         const sessions = db.all('DELETE FROM staff_sessions WHERE member = ? RETURNING 1', member).length;
         appendAdminLog(context, byMember(person, { requestId, action: 'staff.sign-out-everywhere' }), {
           target: targetOf(person),
@@ -179,6 +178,9 @@ function endProgram(
   { why, requestId }: { readonly why: EndedBy; readonly requestId: string },
 ): void {
   deleteGrant(context.db, grant.id);
+  // A program that gives its own access back may have begun work that is meant to end: `freehold logout` after a backup.
+  const isOwn = 'by' in why && why.by === undefined;
+  if (!isOwn) cancelWorkOf(context.db, [grant.id], context.now());
   const owner = loadMember(context.db, grant.personId);
   if (!owner) throw new TypeError('a grant outlived the member who made it');
   const by = ('by' in why && why.by !== undefined && loadMember(context.db, why.by)) || owner;
@@ -194,10 +196,15 @@ function endProgram(
  * @param isTheirs whether the caller may end programs of this member.
  * @returns the entry of the log, or null where there is no such program.
  */
-export function endIf(db: SqlDatabase, id: string, isTheirs: (member: string) => boolean): AuditEntry | null {
+export function endIf(
+  { db, now }: Pick<UnitContext, 'db' | 'now'>,
+  id: string,
+  isTheirs: (member: string) => boolean,
+): AuditEntry | null {
   const grant = loadGrant(db, id);
   if (!grant || !isTheirs(grant.personId)) return null;
   deleteGrant(db, id);
+  cancelWorkOf(db, [id], now());
   return endingEntry(grant, loadMember(db, grant.personId)?.tenant ?? null);
 }
 

@@ -12,6 +12,7 @@ import {
 import { TOKEN_PREFIXES } from '../access/secret.ts';
 import type { StaffTokenRecord } from '../declarations/staff.ts';
 import { definePages, type PageRequest } from '../lib/pages.ts';
+import { cancelWorkOf } from '../long-work/store.ts';
 
 const tokens = defineTable('staff_tokens', ['id'], {
   id: text(),
@@ -35,6 +36,15 @@ const shown = tokens.recording<Omit<StaffTokenRecord, 'prefix'>>();
 export function dropCodesOf(db: SqlDatabase, member: string): void {
   for (const table of ['staff_codes', 'staff_devices'])
     db.run(`DELETE FROM ${table} WHERE member = ?`, member);
+}
+
+/** Deletes the staff tokens of a member, and codes that would become one. Returns the ids for the row of the caller. */
+export function dropTokensOf(db: SqlDatabase, member: string, nowMs: number): string[] {
+  dropCodesOf(db, member);
+  const deleted = db.all<{ id: string }>('DELETE FROM staff_tokens WHERE member = ? RETURNING id', member);
+  const ids = deleted.map(({ id }) => id);
+  cancelWorkOf(db, ids, nowMs);
+  return ids;
 }
 
 /** Inserts a token and removes the expired ones: the admin log is the evidence, not this table. */
