@@ -45,7 +45,7 @@ export const callerMethods = ({ db, now }: UnitContext) => ({
 });
 
 /** A token as a request shows it. */
-interface ShownToken {
+export interface ShownToken {
   readonly hash: string;
   /** The issuer at which members sign in now; null for none. */
   readonly issuer: string | null;

@@ -55,7 +55,7 @@ export interface Requested {
 }
 
 /** A request for tokens. */
-interface ForTokens extends Requested {
+export interface ForTokens extends Requested {
   /** The issuer at which members sign in now; null for none. */
   readonly issuer: string | null;
 }
