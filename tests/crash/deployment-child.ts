@@ -65,6 +65,7 @@ const deployed = await openDeployed({
   mailer: { send: async () => undefined },
   platformSecrets: ['the platform secret of the crash suite, long enough'],
   bindings: () => ({ AUTH_PROVIDER: 'directory' }),
+  signInBindings: {},
   models: {},
   issuerFetch: () => Promise.reject(new TypeError('these tests have no network')),
   directory: () => points.watch(admin),

@@ -331,6 +331,10 @@ test('when the disk is gone, the archive has its databases', async () => {
     fetch: throughCaller,
   });
   expect(await items()).toEqual(['Drill', 'Saw']);
+  // The issuer has another secret for the platform now, and the instance none of its own.
+  using again = new Caller();
+  await signIn(again, place.url('shop.localhost'), 'ada');
+  expect((await again.ask(at('/api/me'))).json()).toMatchObject({ status: 'member' });
 }, 60_000);
 
 /** The pages in the copies of deployed instances. */

@@ -19,6 +19,7 @@ import { endingPreviews } from './applications/preview-place.ts';
 import {
   bindingsOf,
   type CoLocatedVertical,
+  clientBindingsOf,
   demoConfigOf,
   makeGateway,
   openVerticals,
@@ -336,19 +337,20 @@ function openDeployedVerticals({
   readonly telemetry: TelemetryFeed;
   readonly directory: () => Directory['hostAdmin'];
 }): Promise<DeployedVerticals> {
-  const { world, feeds, storage, mail, ownIssuer, platformSecrets } = core;
+  const { world, feeds, storage, mail, ownClient, platformSecrets } = core;
   return openDeployed({
     dataDirectory: settings.dataDirectory,
     storage,
     mailer: mail.mailer,
     platformSecrets,
     bindings: () => ({
-      ...bindingsOf(settings.signIn, ownIssuer),
+      ...bindingsOf(settings.signIn, ownClient),
       CONTROL_PLANE_URL: addresses.apiOrigin(),
     }),
+    signInBindings: clientBindingsOf(ownClient),
     models: settings.models,
     declaredOnly: settings.declaredOnly,
-    issuerFetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
+    issuerFetch: makeGuardedFetch({ ownIssuer: ownClient?.url ?? null, allowed: settings.allowedIssuers }),
     directory,
     onLines: telemetry.onLines,
     activity: core.activity,
@@ -371,7 +373,7 @@ async function openApplications({
   readonly idleScopes: IdleScopes;
   readonly workSignal: WorkSignal;
 }): Promise<ReadonlyMap<string, CoLocatedVertical>> {
-  const { world, feeds, storage, mail, ownIssuer, platformSecrets, versions } = core;
+  const { world, feeds, storage, mail, ownClient, platformSecrets, versions } = core;
   const verticals = await openVerticals({
     ...world,
     engine: idleScopes.watch(storage.engine),
@@ -379,10 +381,11 @@ async function openApplications({
     sealing: storage.keyring,
     blobs: storage.blobs,
     platformSecret: platformSecrets[0],
-    fetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
+    fetch: makeGuardedFetch({ ownIssuer: ownClient?.url ?? null, allowed: settings.allowedIssuers }),
     mailer: mail.mailer,
     bindings: () => ({
-      ...bindingsOf(settings.signIn, ownIssuer),
+      ...clientBindingsOf(ownClient),
+      ...bindingsOf(settings.signIn, ownClient),
       ...settings.models,
       CONTROL_PLANE_URL: addresses.apiOrigin(),
     }),

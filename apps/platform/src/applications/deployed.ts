@@ -35,8 +35,10 @@ export interface DeployedOptions {
   readonly mailer: Mail['mailer'];
   /** The platform's own secrets: each vertical's is derived from them. */
   readonly platformSecrets: readonly string[];
-  /** The settings that every instance is bound to, without those of language models. */
+  /** The settings that every instance is bound to, without those of language models. Its bundle sees them. */
   readonly bindings: () => Readonly<Record<string, string>>;
+  /** The settings beside them that the sign-in alone sees. */
+  readonly signInBindings: Readonly<Record<string, string>>;
   /** The variables about language models, by name: a deployed vertical learns the names of the keys alone. */
   readonly models: Readonly<Record<string, string>>;
   readonly issuerFetch: Fetch;
@@ -110,7 +112,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     ports: {
       verticalOf: (ref) => options.directory().verticalOfScope(ref),
       nameOf: (ref) => options.directory().nameOfScope(ref),
-      signInBindings: options.bindings,
+      signInBindings: () => ({ ...options.signInBindings, ...options.bindings() }),
       settingsOf: async (vertical) => ({
         settings: { ...options.bindings(), ...models.settings },
         platformSecret: await Promise.all(

@@ -1,21 +1,29 @@
 import { expect, test } from 'vitest';
-import { bindingsOf, demoConfigOf, newScopeSettingsOf } from './verticals.ts';
+import { bindingsOf, clientBindingsOf, demoConfigOf, newScopeSettingsOf } from './verticals.ts';
 
 const client = { url: 'https://id.test', clientId: 'app', clientSecret: 's' };
 
-test('hosted delivers the choice and its secret, and binds nothing', () => {
+test('hosted delivers the choice without its secret, and binds no instance to a sign-in', () => {
   expect(demoConfigOf('hosted', client)).toEqual({
     'platform:auth': '{"mode":"oidc","issuer":"https://id.test","clientId":"app"}',
-    OIDC_CLIENT_SECRET: 's',
+    OIDC_CLIENT_SECRET: null,
   });
-  expect(bindingsOf('hosted', client.url)).toEqual({});
+  expect(bindingsOf('hosted', client)).toEqual({});
 });
 
-test('every new instance is delivered the same; a public client has no secret, and a platform without a client delivers nothing', () => {
-  expect(newScopeSettingsOf('hosted', client)).toEqual(demoConfigOf('hosted', client));
-  expect(Object.keys(newScopeSettingsOf('hosted', { ...client, clientSecret: undefined }))).toEqual([
-    'platform:auth',
-  ]);
+test('the secret is bound with its issuer and client; a public client has none', () => {
+  expect(clientBindingsOf(client)).toEqual({
+    OIDC_ISSUER: 'https://id.test',
+    OIDC_CLIENT_ID: 'app',
+    OIDC_CLIENT_SECRET: 's',
+  });
+  expect(clientBindingsOf({ ...client, clientSecret: undefined })).toEqual({});
+  expect(clientBindingsOf({ ...client, clientId: undefined })).toEqual({});
+  expect(clientBindingsOf(null)).toEqual({});
+});
+
+test('every new instance is delivered the choice, and nothing where the platform has no client', () => {
+  expect(Object.keys(newScopeSettingsOf('hosted', client))).toEqual(['platform:auth']);
   expect(newScopeSettingsOf('hosted', { ...client, clientId: undefined })).toEqual({});
   expect(newScopeSettingsOf('hosted', null)).toEqual({});
   expect(newScopeSettingsOf('directory', client)).toEqual({});
@@ -29,7 +37,7 @@ test.each(['tokens', 'directory'] as const)(
 );
 
 test('tokens binds the one issuer, directory none', () => {
-  expect(bindingsOf('tokens', client.url)).toEqual({ AUTH_PROVIDER: 'oidc', OIDC_ISSUER: 'https://id.test' });
+  expect(bindingsOf('tokens', client)).toEqual({ AUTH_PROVIDER: 'oidc', OIDC_ISSUER: 'https://id.test' });
   expect(bindingsOf('tokens', null)).toEqual({});
-  expect(bindingsOf('directory', client.url)).toEqual({ AUTH_PROVIDER: 'directory' });
+  expect(bindingsOf('directory', client)).toEqual({ AUTH_PROVIDER: 'directory' });
 });

@@ -104,13 +104,26 @@ export interface PlatformClient {
 }
 
 /**
- * The settings of every instance to which none were delivered. None for `hosted`: there, an instance without a delivered
- * choice lets no caller in.
+ * The settings of every instance to which none were delivered. Without an `AUTH_PROVIDER`, as for `hosted`, an instance without
+ * a delivered choice lets no caller in.
  */
-export function bindingsOf(mode: SignInMode, issuerUrl: string | null): Readonly<Record<string, string>> {
+export function bindingsOf(
+  mode: SignInMode,
+  client: PlatformClient | null,
+): Readonly<Record<string, string>> {
   if (mode === 'directory') return { AUTH_PROVIDER: 'directory' };
-  if (mode === 'tokens' && issuerUrl !== null) return { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: issuerUrl };
+  if (mode === 'tokens' && client !== null) return { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: client.url };
   return {};
+}
+
+/**
+ * The secret of the platform's client, for the instances that chose its issuer: they keep none, so that another secret, of
+ * the operator or after a restore, is theirs at once. Nothing without a secret. For the sign-in alone.
+ */
+export function clientBindingsOf(client: PlatformClient | null): Readonly<Record<string, string>> {
+  if (client?.clientId === undefined || client.clientSecret === undefined) return {};
+  const { url, clientId, clientSecret } = client;
+  return { OIDC_ISSUER: url, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
 }
 
 /** The settings for a new instance whose provisioning names none: to sign in at the platform's issuer. */
@@ -119,10 +132,8 @@ export function newScopeSettingsOf(
   client: PlatformClient | null,
 ): Readonly<Record<string, string>> {
   if (mode !== 'hosted' || client?.clientId === undefined) return {};
-  const { url: issuer, clientId, clientSecret } = client;
   return {
-    'platform:auth': JSON.stringify({ mode: 'oidc', issuer, clientId }),
-    ...(clientSecret === undefined ? {} : { OIDC_CLIENT_SECRET: clientSecret }),
+    'platform:auth': JSON.stringify({ mode: 'oidc', issuer: client.url, clientId: client.clientId }),
   };
 }
 

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import { type Mail, openMail, reportingFailures } from '../applications/mail.ts';
+import type { PlatformClient } from '../applications/verticals.ts';
 import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
 import { idleScopesUnit } from '../jobs/idle-scopes.ts';
 import { ScopeActivity } from '../network/activity.ts';
@@ -13,6 +14,7 @@ import { withRecovery } from '../storage/recover.ts';
 import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';
 import { openStorage, type Storage, within } from '../storage/storage.ts';
 import { prepareUpgrade } from '../storage/upgrades.ts';
+import { ownClientOf } from './issuer.ts';
 
 export interface World {
   /** Milliseconds since the epoch. */
@@ -30,8 +32,8 @@ export interface Core {
   readonly storage: Storage;
   readonly platformSecrets: PlatformSecrets;
   readonly mail: Mail;
-  /** The issuer that the operator or this process provides; null in production without one. */
-  readonly ownIssuer: string | null;
+  /** The platform's client at the issuer that the operator or this process provides; null in production without one. */
+  readonly ownClient: PlatformClient | null;
   /** The path of the copy that was made before the migrations of this start; null where none was. */
   readonly upgradeCopy: string | null;
 }
@@ -77,8 +79,7 @@ export async function openCore({ settings, report, isUp, cleanup }: CoreOptions)
     storage,
     platformSecrets: platformSecretsOf(settings, storage.secrets),
     mail: { ...mail, mailer: reportingFailures(mail.mailer, feeds.onFailure) },
-    ownIssuer:
-      settings.issuer?.url ?? (settings.production ? null : `http://localhost:${settings.issuerPort}`),
+    ownClient: ownClientOf(settings, storage.secrets),
   };
 }
 

@@ -16,6 +16,13 @@ export interface OwnIssuer {
   registerOrigins(origins: () => Promise<readonly string[]>): Promise<void>;
 }
 
+/** The client that people sign in with: at the operator's issuer, or at the one of development. Null in production without one. */
+export function ownClientOf(settings: Settings, { issuerClientSecret }: Secrets): PlatformClient | null {
+  if (settings.issuer !== null || settings.production) return settings.issuer;
+  const url = `http://localhost:${settings.issuerPort}`;
+  return { url, clientId: DEVELOPMENT_CLIENT_ID, clientSecret: issuerClientSecret };
+}
+
 /** @throws IssuerError or SettingsError, with one sentence. */
 export async function openIssuer(settings: Settings, secrets: Secrets, cleanup: Cleanup): Promise<OwnIssuer> {
   if (settings.issuer !== null || settings.production)
