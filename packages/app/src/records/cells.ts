@@ -87,7 +87,7 @@ const READERS: Readonly<Record<Exclude<Kind, 'text'>, (text: string, form: CellF
       : wrong('must be true or false');
   },
   whole: (text) =>
-    /^[+-]?\d{1,3}(?:[ '’\u00a0\u202f]\d{3})+$|^[+-]?\d{1,16}$/.test(text)
+    /^[+-]?\d{1,3}(?:[ '\u2019\u00a0\u202f]\d{3})+$|^[+-]?\d{1,16}$/.test(text)
       ? { value: Number(text.replaceAll(/[^\d+-]/g, '')) }
       : wrong('must be a whole number, such as 1250'),
   number: (text) =>
@@ -120,7 +120,8 @@ function readMoney(text: string, { digits, currency }: CellForm): ReadCell {
     .find(({ type }) => type === 'currency')?.value;
   const plain = [currency, sign ?? currency].reduce((rest, each) => rest.replace(each, ''), text).trim();
   const [, minus, whole, mark, part = ''] =
-    /^(-?)(\d{1,16}|\d{1,3}(?:([ '’.,\u00a0\u202f])\d{3})(?:\3\d{3})*)(?:[.,](\d{1,4}))?$/.exec(plain) ?? [];
+    /^(-?)(\d{1,16}|\d{1,3}(?:([ '\u2019.,\u00a0\u202f])\d{3})(?:\3\d{3})*)(?:[.,](\d{1,4}))?$/.exec(plain) ??
+    [];
   const isAmbiguous =
     whole !== undefined && (mark === '.' || mark === ',') && part === '' && whole.split(mark).length === 2;
   const isSame = part !== '' && plain.at(-part.length - 1) === mark;
