@@ -202,19 +202,15 @@ export class WorkerdRuntime {
       ...{ folder, ports, now, onIncident, openPlace },
       bundles: (vertical) => this.#bundles(vertical),
       newProcess: ({ vertical, ...parts }) => {
-        const process: VerticalProcess = new VerticalProcess({
+        return new VerticalProcess({
           ...this.#processOptions({
             ...{ vertical, ...parts },
-            bundle: (digest) => {
-              process.loaded();
-              return this.#bundle(vertical, digest);
-            },
+            bundle: (digest) => this.#bundle(vertical, digest),
           }),
           onFault: (fault) => onFault({ ...fault, detail: `A preview of it. ${fault.detail}` }),
           // Its due work waits for its next request.
           onDown: () => undefined,
         });
-        return process;
       },
     });
   }
@@ -670,14 +666,11 @@ export class WorkerdRuntime {
     const known = this.#processes.get(vertical);
     if (known) return known;
     const { ports } = this.#options;
-    const process: VerticalProcess = new VerticalProcess({
+    const process = new VerticalProcess({
       ...this.#processOptions({
         vertical,
         ports: { ...ports, secretsOf: async (of) => liveSecrets(await ports.secretsOf(of)) },
-        bundle: (digest) => {
-          process.loaded();
-          return this.#bundle(vertical, digest);
-        },
+        bundle: (digest) => this.#bundle(vertical, digest),
       }),
       onFault: this.#options.onFault,
       onDown: () => this.#wakeWhenDue(vertical),

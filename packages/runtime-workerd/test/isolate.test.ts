@@ -45,11 +45,16 @@ const moveAll = (script: string): Promise<unknown> =>
   );
 
 test('all instances of a version share them, unless it asks for an isolate for each tenant', async () => {
-  await deploy('1.0.0', '');
+  const shared = await deploy('1.0.0', '');
   expect(await counts()).toEqual(['1', '2', '3']);
-  await moveAll(await deploy('1.1.0', "isolate: 'tenant'"));
+  const apart = await deploy('1.1.0', "isolate: 'tenant'");
+  await moveAll(apart);
   // Two instances of one tenant, and one of another.
   expect(await counts()).toEqual(['1', '2', '1']);
+  // The first version left memory with the last instance that ran it, and begins anew.
+  await moveAll(shared);
+  expect(await counts()).toEqual(['1', '2', '3']);
+  await moveAll(apart);
   // The platform reads it again after a start.
   await place.reopen();
   expect(await counts()).toEqual(['1', '2', '1']);

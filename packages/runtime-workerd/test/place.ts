@@ -53,6 +53,8 @@ export interface PlaceOptions {
   readonly limits?: Partial<ProcessLimits>;
   /** The vertical of the scopes. */
   readonly vertical: string;
+  /** Scopes beside those that every place has. */
+  readonly instances?: readonly Instance[];
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Waited for before the settings of an instance are told. */
   readonly beforeSettings?: () => Promise<void>;
@@ -68,6 +70,7 @@ export type Place = ReturnType<typeof openPlace>;
 export function openPlace({
   limits = {},
   vertical,
+  instances: others = [],
   fetch = globalThis.fetch,
   beforeSettings,
   secrets = () => ({}),
@@ -88,16 +91,19 @@ export function openPlace({
   const identity = makeIdentityDirectory();
   const vaultUnit = makeVaultUnit(makeKeyring(['k'.repeat(43)]));
   const instances = new Map(
-    [ACME, BOLT, SECOND, OTHER, BESIDE].map((instance) => [instance.scope, instance]),
+    [ACME, BOLT, SECOND, OTHER, BESIDE, ...others].map((instance) => [instance.scope, instance]),
   );
   const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
-  const open = (bundles: Pick<Engine, 'unit'> = engine): WorkerdRuntime =>
+  const open = (
+    bundles: Pick<Engine, 'unit'> = engine,
+    others: Partial<ProcessLimits> = {},
+  ): WorkerdRuntime =>
     new WorkerdRuntime({
       folder,
       engine: bundles,
       now: Date.now,
       onIncident,
-      limits,
+      limits: { ...limits, ...others },
       openPreviewPlace: (of) => openPreviewPlace(of, onIncident),
       onFault: (fault) => void faults.push(fault),
       copies: {
@@ -209,10 +215,10 @@ export function openPlace({
       );
       return script;
     },
-    /** Ends the platform's side in order, and opens it again over the same data. */
-    reopen: async (): Promise<void> => {
+    /** Ends the platform's side in order, and opens it again over the same data, with other limits where they are given. */
+    reopen: async (others: Partial<ProcessLimits> = {}): Promise<void> => {
       await place.runtime.close();
-      place.runtime = open();
+      place.runtime = open(engine, others);
       await place.runtime.open([vertical]);
     },
     close: async (): Promise<void> => {

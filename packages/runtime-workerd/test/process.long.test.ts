@@ -13,7 +13,7 @@ let place: Place;
 let processes: Processes;
 
 beforeAll(async () => {
-  processes = await openProcesses();
+  processes = await openProcesses({ silenceMs: 3_000 });
   place = processes.place;
 }, 60_000);
 

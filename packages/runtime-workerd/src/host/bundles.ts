@@ -1,6 +1,7 @@
 /** Bundles: from the platform, by digest, into isolates of their own. */
 import type { StoredBundle } from '../lib/bundle.ts';
 import type { HostEnv } from './env.ts';
+import { UNLOAD_MODULE, unloadModule } from './isolates.ts';
 
 interface Surroundings {
   /** Takes every outgoing call. Null: there is no network. */
@@ -23,15 +24,18 @@ export async function loadedFrom(
   const { mainModule, compatibilityDate, compatibilityFlags, modules } =
     (await response.json()) as StoredBundle;
   return {
-    mainModule,
+    mainModule: UNLOAD_MODULE,
     compatibilityDate,
     compatibilityFlags: [...compatibilityFlags],
-    modules: Object.fromEntries(
-      Object.entries(modules).map(([name, module]) => [
-        name,
-        'js' in module ? { js: module.js } : { data: bytesOf(module.data) },
-      ]),
-    ),
+    modules: {
+      ...Object.fromEntries(
+        Object.entries(modules).map(([name, module]) => [
+          name,
+          'js' in module ? { js: module.js } : { data: bytesOf(module.data) },
+        ]),
+      ),
+      [UNLOAD_MODULE]: { js: unloadModule(mainModule) },
+    },
     env: {},
     globalOutbound: outbound,
     tails: tail === null ? [] : [tail],

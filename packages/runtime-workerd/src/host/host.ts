@@ -10,6 +10,7 @@ import { sendLines } from './batch.ts';
 import { loadedFrom } from './bundles.ts';
 import type { HostEnv } from './env.ts';
 import { notAnswered, reportFailure } from './failures.ts';
+import { collectGarbage, scopesLoaded } from './isolates.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { noteSettingsChange } from './settings-changes.ts';
 
@@ -33,12 +34,19 @@ export class Control extends WorkerEntrypoint<HostEnv> {
       case 'POST /lines':
         await sendLines(this.env);
         return Response.json({});
+      case 'POST /rest':
+        for (const loaded of scopesLoaded()) await this.env.SCOPES.getByName(loaded).rest();
+        collectGarbage();
+        return Response.json({});
       case 'POST /check':
         return Response.json(await this.#declarationOf(searchParams.get('digest') ?? ''));
       case 'POST /running':
         return Response.json(await this.#runningOf((await request.json()) as readonly string[]));
-      case 'POST /move':
-        return Response.json((await supervisor().move((await request.json()) as MoveOrder)) satisfies Moved);
+      case 'POST /move': {
+        const moved: Moved = await supervisor().move((await request.json()) as MoveOrder);
+        collectGarbage();
+        return Response.json(moved);
+      }
       case 'POST /settings-changed':
         noteSettingsChange();
         return Response.json({});

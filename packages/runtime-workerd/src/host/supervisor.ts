@@ -15,6 +15,7 @@ import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
 import { type FailedCall, notAnswered, reportFailure } from './failures.ts';
 import { rememberInstance } from './instances.ts';
+import { enterIsolate, forgetIsolate, leaveIsolates } from './isolates.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { settingsChanges } from './settings-changes.ts';
 
@@ -44,6 +45,8 @@ const TENANT = 'tenant';
 const MOVING = 'moving';
 /** The wait after work that failed. */
 const RETRY_MS = 5_000;
+/** An instance rests when nothing was asked of it for that long. */
+const REST_AFTER_MS = 10_000;
 /** The longest wait of a move for the requests that are running, and of new requests for the move. */
 const DRAIN_MS = 10_000;
 
@@ -51,6 +54,8 @@ export class Supervisor extends DurableObject<HostEnv> {
   #started: Promise<Started> | null = null;
   /** Requests that the instance has not answered. */
   #inFlight = 0;
+  /** When the last request came. */
+  #usedAtMs = 0;
   #onDrained: (() => void) | null = null;
   /** Resolves when a bundle runs again; null while requests pass. */
   #moving: Promise<void> | null = null;
@@ -79,6 +84,7 @@ export class Supervisor extends DurableObject<HostEnv> {
       if (this.#moving !== null) await this.#waitForMove();
       // From here on a move waits for this request, its start included.
       this.#inFlight++;
+      this.#usedAtMs = Date.now();
       try {
         const { instance } = await (this.#started ?? this.#start(callOf(request)));
         if (request.method !== 'GET' && request.method !== 'HEAD') this.#arm();
@@ -140,33 +146,38 @@ export class Supervisor extends DurableObject<HostEnv> {
   }
 
   /** Lets the scope run another bundle. One that cannot open the scope leaves the one before in its place. */
-  move(order: MoveOrder): Promise<Moved> {
-    return this.#holding(async () => {
-      const { tenant, digest } = order;
-      const { kv } = this.ctx.storage;
-      const from = this.running();
-      if (from === digest) return { from, running: from, failure: null };
-      await this.#drained();
-      kv.put(MOVING, order);
-      await this.ctx.storage.sync();
-      const failure = await this.#openWith(digest, tenant);
-      if (failure !== null) this.#stop('the bundle before it goes on');
-      this.#record(failure === null ? order : null);
-      return { from, running: this.running(), failure };
-    });
+  async move(order: MoveOrder): Promise<Moved> {
+    const moved = await this.#holding(() => this.#move(order));
+    await this.#leaveOthers();
+    return moved;
+  }
+
+  async #move(order: MoveOrder): Promise<Moved> {
+    const { tenant, digest } = order;
+    const { kv } = this.ctx.storage;
+    const from = this.running();
+    if (from === digest) return { from, running: from, failure: null };
+    await this.#drained();
+    kv.put(MOVING, order);
+    await this.ctx.storage.sync();
+    const failure = await this.#openWith(digest, tenant);
+    if (failure !== null) this.#stop('the bundle before it goes on');
+    this.#record(failure === null ? order : null);
+    return { from, running: this.running(), failure };
   }
 
   /**
    * Finds out how a move ended that a crash cut off: the bundle before goes on, unless the scope was migrated by then. It is
    * asked first, since the other one may be what ended the process.
    */
-  #settle(order: MoveOrder): Promise<void> {
-    return this.#holding(async () => {
+  async #settle(order: MoveOrder): Promise<void> {
+    await this.#holding(async () => {
       const before = this.running();
       const failure = before === null ? null : await this.#openWith(before, order.tenant);
       this.#record(failure?.reason === 'migration_unknown' ? order : null);
       this.#stop('it starts with what runs from now on');
     });
+    await this.#leaveOthers();
   }
 
   /** Ends a move. @param order what runs from now on; null for the bundle before. */
@@ -176,6 +187,11 @@ export class Supervisor extends DurableObject<HostEnv> {
     if (order === null) return;
     kv.put(TENANT, order.tenant);
     kv.put(RUNNING, order.digest);
+  }
+
+  /** Gives up what it ran before, where no other scope does. */
+  #leaveOthers(): Promise<void> {
+    return leaveIsolates(this.env, this.ctx.id.name ?? '', this.running());
   }
 
   /** Holds new requests until a change is done. */
@@ -209,12 +225,21 @@ export class Supervisor extends DurableObject<HostEnv> {
     this.#stop('it starts again');
   }
 
+  /** Ends the instance where nothing is asked of it for a while. Its next request, or due work, starts it again. */
+  async rest(): Promise<void> {
+    const isUsed = this.#inFlight > 0 || this.#moving !== null || this.#working !== null;
+    if (isUsed || Date.now() - this.#usedAtMs < REST_AFTER_MS) return;
+    this.#stop('it rests');
+    await leaveIsolates(this.env, this.ctx.id.name ?? '', null);
+  }
+
   /** Forgets the scope, its database included. */
   async remove(): Promise<void> {
     this.#stop('it is removed');
     this.ctx.facets.delete(FACET);
     await Promise.all([this.ctx.storage.deleteAll(), this.ctx.storage.deleteAlarm()]);
     this.#alarmAtMs = null;
+    await leaveIsolates(this.env, this.ctx.id.name ?? '', null);
   }
 
   /** Opens the scope with a bundle, which migrates it. Returns the failure that prevented it. */
@@ -268,11 +293,15 @@ export class Supervisor extends DurableObject<HostEnv> {
     if (stops !== this.#stops) throw beingMoved();
     const { LOADER } = this.env;
     const { exports } = this.ctx;
+    const ref = { digest, isolate, tenant: instance.tenant };
     // Instances of one name share the variables of their modules.
-    const worker = LOADER.get(isolate === 'tenant' ? `${digest} ${instance.tenant}` : digest, () =>
+    const worker = LOADER.get(enterIsolate(instance.scope, ref), () =>
       loadedFrom(this.env, digest, {
         outbound: exports.Egress({ props: { digest } }),
         tail: exports.Tail({ props: { digest } }),
+      }).catch((error: unknown) => {
+        forgetIsolate(ref);
+        throw error;
       }),
     );
     const props: InstanceProps = {

@@ -12,12 +12,12 @@ import { hostConfig } from './config.ts';
 import { InFlight } from './in-flight.ts';
 import { endOrphans } from './orphan.ts';
 import { sendOver } from './send.ts';
-import { cpuTimeMs, workerOf } from './worker-of.ts';
+import { cpuTimeMs, dataMib, workerOf } from './worker-of.ts';
 
 export interface ChildLimits {
   /** The most memory of the heap of one isolate, in MiB. Default 256. */
   readonly heapMib: number;
-  /** The most memory that the whole process allocates, in MiB. Default 1024. */
+  /** The most memory that the whole process allocates, in MiB; V8 has 512 of it in reserve for code. Default 1536. */
   readonly memoryMib: number;
   /**
    * The time without a heartbeat after which it is killed, in milliseconds; up to 1.6 times that where the machine is so busy
@@ -153,6 +153,11 @@ export class HostChild {
     return performance.now() - this.#startedAtMs;
   }
 
+  /** The memory that it allocated, in MiB; null where the system does not tell. */
+  get dataMib(): number | null {
+    return dataMib(this.#process.pid ?? 0);
+  }
+
   get isOver(): boolean {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
@@ -261,8 +266,16 @@ export class HostChild {
 
   /** Lets it send the lines that it gathered: they are its own memory alone. */
   async #sendLines(waitMs: number): Promise<void> {
-    if (waitMs === 0) return;
-    const request = new Request(`${ORIGIN}/lines`, { method: 'POST', signal: AbortSignal.timeout(waitMs) });
+    if (waitMs > 0) await this.#order('/lines', waitMs);
+  }
+
+  /** Ends the instances that nothing is asked of, so that their memory is free. It never rejects. */
+  async restInstances(waitMs: number): Promise<void> {
+    await this.#order('/rest', waitMs);
+  }
+
+  async #order(path: string, waitMs: number): Promise<void> {
+    const request = new Request(`${ORIGIN}${path}`, { method: 'POST', signal: AbortSignal.timeout(waitMs) });
     await sendOver(this.control, request).catch(() => undefined);
   }
 

@@ -12,25 +12,25 @@ export interface ProcessLimits extends ChildLimits {
   /** The time without a request after which it is ended, in milliseconds. Default 5 minutes. */
   readonly idleMs: number;
   /**
-   * The number of bundles after which a successor takes its place, since what it loaded is never freed. It doubles when that
-   * happens within ten minutes. Default 100.
+   * The memory from which on instances that rest are ended, and then a successor takes its place, in MiB. It goes up halfway to
+   * `memoryMib` when that happens within ten minutes. Default 1280.
    */
-  readonly bundlesMax: number;
+  readonly fullMib: number;
   /**
-   * The longest time that requests wait for the answers of a process that loaded too many bundles, in milliseconds. Then it goes
-   * on, and is replaced later. Default 4 seconds.
+   * The longest time that requests wait for the answers of a process that is to be replaced, in milliseconds. Then it goes on,
+   * and is replaced later. Default 4 seconds.
    */
   readonly drainMs: number;
 }
 
 export const PROCESS_LIMITS: ProcessLimits = {
   heapMib: 256,
-  memoryMib: 1_024,
+  memoryMib: 1_536,
   idleMs: 300_000,
   silenceMs: 5_000,
   heartbeatMs: 1_000,
   recoverMs: 60_000,
-  bundlesMax: 100,
+  fullMib: 1_280,
   drainMs: 4_000,
 };
 
@@ -62,10 +62,18 @@ const SOUND_MS = 60_000;
 const OFTEN_MS = 600_000;
 /** The longest pause that a request waits for. */
 const PATIENCE_MS = 2_000;
-/** The longest time that a request waits for a process, in all. */
+/** The longest time that a request waits for a process after a failure, in all. */
 const WAIT_MAX_MS = 9_000;
+/** The same for one that is started or replaced in order: on a busy machine that takes long, and no request is lost for it. */
+const WAIT_IN_ORDER_MS = 40_000;
+/** The longest wait for the end of instances that rest. */
+const REST_MS = 5_000;
+/** All of them are asked: not at each beat. */
+const REST_PAUSE_MS = 10_000;
 /** Between two waits for answers that take long, requests are served for so many times as long. */
 const DRAIN_PAUSE = 5;
+/** The time of a replaced process for what it was asked a moment before. */
+const END_MS = 1_000;
 /** So many failures in a row are a state, and no accident. */
 const FAILING = 3;
 /** A failure that long ago says nothing about the present. */
@@ -81,8 +89,10 @@ export class VerticalProcess {
   #present: HostChild | null = null;
   /** Resolves when the process before is gone: two would write the same databases. With that process where it goes on. */
   #predecessor: Promise<HostChild | null> = Promise.resolve(null);
-  #bundles = 0;
-  #bundlesMax: number;
+  #fullMib: number;
+  /** Whether instances that rest are being ended, so that there is memory. */
+  #isRelieving = false;
+  #restAgainAt = 0;
   /** Times of the process's own clock (`performance.now`), which no correction of the machine's moves. */
   #lastUsedAt = performance.now();
   #againAt = 0;
@@ -94,7 +104,7 @@ export class VerticalProcess {
 
   constructor(options: VerticalProcessOptions) {
     this.#options = options;
-    this.#bundlesMax = options.limits.bundlesMax;
+    this.#fullMib = options.limits.fullMib;
   }
 
   get vertical(): string {
@@ -157,11 +167,6 @@ export class VerticalProcess {
     return earliestAlarm(this.#options.folder);
   }
 
-  /** Counts a bundle that it loaded. */
-  loaded(): void {
-    this.#bundles++;
-  }
-
   /**
    * Ends it in order. The next request starts it again.
    * @param patienceMs the time that it has for what it was asked. Default: that of a silence.
@@ -204,7 +209,9 @@ export class VerticalProcess {
   /** The process, for a request that waits for it no longer than it may. */
   async #started(): Promise<HostChild> {
     const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error('the process did not start in time')), WAIT_MAX_MS);
+    const isRecovering = this.#failures > 0 && performance.now() - this.#failedAt < SOUND_MS;
+    const waitMs = isRecovering ? WAIT_MAX_MS : WAIT_IN_ORDER_MS;
+    const timer = setTimeout(() => reject(new Error('the process did not start in time')), waitMs);
     return Promise.race([this.#start(), promise]).finally(() => clearTimeout(timer));
   }
 
@@ -231,7 +238,6 @@ export class VerticalProcess {
     }
     if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
     this.#requireOpen();
-    this.#bundles = 0;
     const child = await startChild(this.#options);
     this.#present = child;
     void child.exited.then(() => this.#ended(child));
@@ -246,7 +252,8 @@ export class VerticalProcess {
   #beat(child: HostChild): void {
     if (this.#present !== child) return;
     const { idleMs } = this.#options.limits;
-    if (this.#isFull(child)) this.#retire(child, () => this.#replace(child));
+    const isFull = this.#isFull(child);
+    if (isFull) void this.#relieve(child);
     else if (
       child.inFlight.isEmpty &&
       performance.now() - this.#lastUsedAt > idleMs &&
@@ -255,31 +262,51 @@ export class VerticalProcess {
       this.#retire(child, () => child.end());
   }
 
+  #isFull(child: HostChild): boolean {
+    const dataMib = child.dataMib ?? 0;
+    const { fullMib } = this.#options.limits;
+    if (dataMib < fullMib && child.livedMs > OFTEN_MS) this.#fullMib = fullMib;
+    return dataMib >= this.#fullMib;
+  }
+
+  /** Whether it has so much memory that its end by the limit is near. */
+  #isAlmostOver({ dataMib }: HostChild): boolean {
+    return (dataMib ?? 0) >= halfway(this.#fullMib, this.#options.limits.memoryMib);
+  }
+
+  /** Ends the instances of a full process that rest, and replaces it where that is not enough. It never rejects. */
+  async #relieve(child: HostChild): Promise<void> {
+    if (this.#isRelieving) return;
+    this.#isRelieving = true;
+    if (performance.now() >= this.#restAgainAt) {
+      this.#restAgainAt = performance.now() + REST_PAUSE_MS;
+      await child.restInstances(REST_MS);
+    }
+    this.#isRelieving = false;
+    if (this.#isFull(child) && this.#mayReplace(child)) this.#retire(child, () => this.#replace(child));
+  }
+
   /**
-   * Whether it loaded too much. An answer that takes long, or a move of a scope, is not cut off for that until it is twice too
-   * much.
+   * Whether it can be replaced now. An answer that takes long, or a move of a scope, is not cut off for that unless all of them
+   * would be lost by its end.
    */
-  #isFull({ inFlight }: HostChild): boolean {
-    if (this.#bundles < this.#bundlesMax) return false;
-    if (this.#isTwiceFull) return true;
+  #mayReplace(child: HostChild): boolean {
+    if (this.#isAlmostOver(child)) return true;
+    const { inFlight } = child;
     const { drainMs } = this.#options.limits;
     return inFlight.oldestMs < drainMs / 2 && !inFlight.hasOrder && performance.now() >= this.#drainAgainAt;
   }
 
-  get #isTwiceFull(): boolean {
-    return this.#bundles >= 2 * this.#bundlesMax;
-  }
-
-  /** Ends a process that loaded too much, unless its answers take too long for that. */
+  /** Ends a full process, unless its answers take too long for that. */
   async #replace(child: HostChild): Promise<void> {
-    const { drainMs } = this.#options.limits;
-    if (!this.#isTwiceFull && !(await child.inFlight.drained(drainMs))) {
+    const { drainMs, memoryMib } = this.#options.limits;
+    if (!(await child.inFlight.drained(drainMs)) && !this.#isAlmostOver(child)) {
       this.#drainAgainAt = performance.now() + DRAIN_PAUSE * drainMs;
       return;
     }
-    // So many within minutes may all be in use: a successor of the same size would be full again.
-    if (child.livedMs < OFTEN_MS) this.#bundlesMax *= 2;
-    await child.end(drainMs);
+    // All that fills it within minutes may be in use: a successor would be full again.
+    if (child.livedMs < OFTEN_MS) this.#fullMib = halfway(this.#fullMib, memoryMib);
+    await child.end(END_MS);
   }
 
   /** Work that is due while it would be idle keeps it up: a start costs more than the pause saves. */
@@ -334,6 +361,10 @@ export class VerticalProcess {
       { reason: 'vertical_unreachable', headers: { 'retry-after': String(waitS) }, cause },
     );
   }
+}
+
+function halfway(from: number, to: number): number {
+  return from + (to - from) / 2;
 }
 
 function textOf(error: unknown): string {
