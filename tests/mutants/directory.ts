@@ -964,4 +964,30 @@ export const DIRECTORY: readonly Mutant[] = [
     replace: '',
     killer: inNode(`${src}/staff/programs.test.ts`, 'a restored directory gives no program back'),
   },
+  {
+    id: 'preview-outlives-its-token',
+    requirement: null,
+    claim: 'A preview is open to those who have an account in it after the token that made it was revoked.',
+    file: `${src}/tokens/minting.ts`,
+    find: 'const previews = endPreviewsOf(context.db, all, nowMs);',
+    replace: 'const previews: string[] = [];',
+    killer: {
+      project: 'node',
+      file: `${src}/previews/previews.test.ts`,
+      title: 'a revoked push token ends its own',
+    },
+  },
+  {
+    id: 'preview-outlives-its-member',
+    requirement: null,
+    claim: 'A preview is open to those who have an account in it after the member who made it was removed.',
+    file: `${src}/staff/operations.ts`,
+    find: 'const previews = endPreviewsOf(context.db, [before.id, ...pushTokens], ending.nowMs);',
+    replace: 'const previews: string[] = [];',
+    killer: {
+      project: 'node',
+      file: `${src}/previews/previews.test.ts`,
+      title: 'a member who is removed ends theirs',
+    },
+  },
 ];

@@ -192,7 +192,7 @@ async function wire(
   });
 
   const fleet = makeFleet(operator.client, activity.noteScope);
-  await deployed.findMissing(fleet.scopes(), (slug) => verticals.has(slug));
+  await deployed.findMissing(fleet.scopesOfVertical, (slug) => verticals.has(slug));
 
   noteInstallation(settings.dataDirectory);
   noteProgram(settings.dataDirectory);

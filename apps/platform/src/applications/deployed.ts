@@ -67,9 +67,12 @@ export interface DeployedVerticals {
   preview(ref: PreviewRef): Application;
   /** Removes what a crash left of previews that are none of these. */
   sweepPreviews(ids: readonly string[]): Promise<void>;
-  /** Finds those whose database is gone of the scopes that should have one: they are reported, and not served. */
+  /**
+   * Finds those whose database is gone of the scopes that should have one: they are reported, and not served.
+   * @param scopesOf the scopes of a vertical.
+   */
   findMissing(
-    scopes: AsyncIterable<{ readonly vertical: string; readonly scope: string }>,
+    scopesOf: (vertical: string) => AsyncIterable<{ readonly scope: string }>,
     isCompiledIn: (slug: string) => boolean,
   ): Promise<void>;
   /** Ends every process in order, and copies what they wrote last for the archive. */
@@ -158,12 +161,12 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       if (isArchived) await copies.flush();
     },
     sweepPreviews: (ids) => runtime.previews.sweep(new Set(ids), slugs),
-    findMissing: async (scopes, isCompiledIn) => {
-      const served = slugs.filter((slug) => runtime.serving(slug) !== null && !isCompiledIn(slug));
-      if (served.length === 0) return;
-      const ofVerticals = new Map(served.map((slug): [string, string[]] => [slug, []]));
-      for await (const { vertical, scope } of scopes) ofVerticals.get(vertical)?.push(scope);
-      for (const [slug, all] of ofVerticals) runtime.findMissing(slug, all);
+    findMissing: async (scopesOf, isCompiledIn) => {
+      for (const slug of slugs.filter((each) => runtime.serving(each) !== null && !isCompiledIn(each))) {
+        const scopes: string[] = [];
+        for await (const { scope } of scopesOf(slug)) scopes.push(scope);
+        runtime.findMissing(slug, scopes);
+      }
     },
     preview: (ref) => ({
       fetch: (request, { node, clientAddress }) => {

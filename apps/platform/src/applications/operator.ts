@@ -55,6 +55,8 @@ export interface Fleet {
   scopes(): AsyncIterable<FleetScope>;
   /** The scopes of one tenant; none for an unknown tenant. */
   scopesOf(tenant: string): AsyncIterable<FleetScope>;
+  /** The scopes of one vertical. */
+  scopesOfVertical(vertical: string): AsyncIterable<Pick<FleetScope, 'tenant' | 'scope'>>;
   /** One scope; null for one that does not exist, not yet or not any more. */
   scope(ref: Pick<FleetScope, 'tenant' | 'scope'>): Promise<FleetScope | null>;
   tenants(): AsyncIterable<string>;
@@ -98,6 +100,12 @@ export function makeFleet(
       const serving = await serves(tenant);
       for await (const record of client.scopes.fleet.iterate({ query: { tenant, limit: PAGE } })) {
         const each = seen(record, serving);
+        if (each) yield each;
+      }
+    },
+    scopesOfVertical: async function* scopesOfVertical(vertical) {
+      for await (const record of client.scopes.fleet.iterate({ query: { vertical, limit: PAGE } })) {
+        const each = seen(record, false);
         if (each) yield each;
       }
     },

@@ -226,3 +226,55 @@ describe('a copy does not outlive what it was made of', () => {
     expect([...runtime.previews.running.keys()]).toEqual([]);
   });
 });
+
+describe('a preview ends with those who made it: they may have an account in it', () => {
+  const makerOf = async (platform: Platform, tenant: string, as?: typeof STAFF) => {
+    const { token, secret } = await platform.value<{ token: { id: string }; secret: string }>(
+      'push-tokens.create',
+      { body: { name: 'ci', tenant, kind: 'deploy' }, ...(as ? { as } : {}) },
+    );
+    return { token, actor: (await platform.admin.authenticate(secret)) as typeof STAFF };
+  };
+  const routesOf = (platform: Platform, previews: readonly PreviewRecord[]) =>
+    Promise.all(
+      previews.map(async ({ hostname }) => (await platform.admin.route(hostname))?.preview?.id ?? null),
+    );
+
+  test('a revoked push token ends its own, and no other', async () => {
+    const { platform, runtime, acme } = await open();
+    const [one, other] = [await makerOf(platform, acme.id), await makerOf(platform, acme.id)];
+    const { preview } = await made(platform, {}, { as: one.actor });
+    const { preview: stays } = await made(platform, {}, { as: other.actor });
+    let rerouted = 0;
+    platform.admin.onRoutesChanged(() => rerouted++);
+    await platform.call('push-tokens.revoke', { params: { token: one.token.id } });
+    // Its name leads nowhere at once; what the runtime has of it goes with the next round.
+    expect([rerouted, await routesOf(platform, [preview, stays])]).toEqual([1, [null, stays.id]]);
+    expect((await platform.adminLog({ action: 'push-tokens.revoke' })).at(-1)).toMatchObject({
+      after: { previews: [preview.id] },
+    });
+    expect(await platform.admin.previews.endExpired(forever)).toBe(1);
+    expect([...runtime.previews.running.keys()]).toEqual([stays.id]);
+  });
+
+  test('a member who is removed ends theirs, and those of their push tokens; the plan counts them', async () => {
+    const { platform, acme } = await open();
+    const body = { email: 'bo@example.test', name: 'Bo', role: 'admin' };
+    const { id } = await platform.value<{ id: string }>('staff.put', { body });
+    const as = { kind: 'staff', id, name: 'Bo', role: 'admin' } as typeof STAFF;
+    const { actor } = await makerOf(platform, acme.id, as);
+    const own = [
+      (await made(platform, {}, { as })).preview,
+      (await made(platform, {}, { as: actor })).preview,
+    ];
+    const { preview: stays } = await made(platform);
+    const params = { member: id };
+    const plan = await platform.value('staff.remove', { params, query: { dryRun: true } });
+    expect(plan).toMatchObject({ previews: 2 });
+    await platform.call('staff.remove', { params });
+    expect(await routesOf(platform, [...own, stays])).toEqual([null, null, stays.id]);
+    expect((await platform.adminLog({ action: 'staff.remove' })).at(-1)).toMatchObject({
+      before: { previews: own.map((each) => each.id) },
+    });
+  });
+});

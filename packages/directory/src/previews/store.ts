@@ -126,6 +126,26 @@ export function previewsBy(
   return previews.all(db, PREVIEWS[which], value);
 }
 
+/** Those of a member or token. Few are there: a vertical has ten at most. */
+export const PREVIEWS_MADE_BY = "SELECT id FROM previews WHERE created_by ->> 'id' = ? AND expires_at > ?";
+
+/** The previews that these members and tokens made and that have not expired. */
+export function previewsMadeBy(db: SqlDatabase, makers: readonly string[], nowMs: number): string[] {
+  return makers.flatMap((maker) =>
+    db.all<{ id: string }>(PREVIEWS_MADE_BY, maker, nowMs).map(({ id }) => id),
+  );
+}
+
+/**
+ * Lets the previews of makers who may do nothing any more expire: they may have an account there, which no directory knows.
+ * Returns their ids. The names lead nowhere from now on, and what the runtime has goes with the next round.
+ */
+export function endPreviewsOf(db: SqlDatabase, makers: readonly string[], nowMs: number): string[] {
+  const ids = previewsMadeBy(db, makers, nowMs);
+  for (const id of ids) db.run('UPDATE previews SET expires_at = ? WHERE id = ?', nowMs, id);
+  return ids;
+}
+
 export function previewIds(db: SqlDatabase): string[] {
   return db.all<{ id: string }>('SELECT id FROM previews').map(({ id }) => id);
 }

@@ -29,6 +29,7 @@ import {
 } from '../declarations/staff.ts';
 import { type AuditEntry, type CallOf, type ChangeContext, change, planned, read } from '../lib/handlers.ts';
 import { cancelWorkOf } from '../long-work/store.ts';
+import { endPreviewsOf, previewsMadeBy } from '../previews/store.ts';
 import { requireOpenTenant } from '../tenants/store.ts';
 import { endTokensOfMaker, tokensOfMaker } from '../tokens/lineage.ts';
 import { countWorkingTokensOf, listPushTokensOf } from '../tokens/store.ts';
@@ -63,6 +64,7 @@ export const staffRemovePlan = z
       .describe(
         'Push tokens that they or their service tokens made, and those that came of these: these are revoked',
       ),
+    previews: planCount.describe('Previews that they or these push tokens made: these end'),
     programs: planCount.describe('Programs that act for them and work now'),
     sessions: planCount.describe('Browsers in which they are signed in'),
   })
@@ -154,6 +156,7 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
   const isBarred = before !== undefined && (!same || (body.role === 'auditor' && before.role !== 'auditor'));
   const ending = { nowMs: context.now(), revision: context.revision };
   const pushTokens = isBarred ? endTokensOfMaker(db, before.id, ending) : [];
+  const previews = isBarred ? endPreviewsOf(db, [before.id, ...pushTokens], ending.nowMs) : [];
   // A program was let in for what its member could do then. One of a lesser role is asked about again.
   const programs =
     before && (!same || isLess(body.role, before.role)) ? dropPrograms(db, before.id, ending.nowMs) : [];
@@ -183,20 +186,19 @@ const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMa
       ? {
           ...(same ? {} : { member: before.id }),
           ...auditFields(before),
-          ...listed(pushTokens),
-          ...(programs.length > 0 ? { programs } : {}),
+          ...listed({ pushTokens, programs, previews }),
         }
       : null,
     after: auditFields(after),
   };
-  return { status: 200, value, etag: value.etag, audit };
+  return { status: 200, value, etag: value.etag, audit, rerouted: previews.length > 0 };
 });
 
 export const staffRemove = adminOperation({
   name: 'staff.remove',
   summary: 'Remove a person from the roster',
   description:
-    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Push tokens that they or these made are revoked for good, with all that replaced them: make others first. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers what stops.',
+    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Push tokens that they or these made are revoked for good, with all that replaced them: make others first. Previews that they or those push tokens made end. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers what stops.',
   tag,
   method: 'DELETE',
   path: '/staff/:member',
@@ -218,20 +220,16 @@ const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
   const ending = { nowMs: context.now(), revision: context.revision };
   const pushTokens = endTokensOfMaker(context.db, before.id, ending);
+  const previews = endPreviewsOf(context.db, [before.id, ...pushTokens], ending.nowMs);
   const programs = dropPrograms(context.db, before.id, ending.nowMs);
   dropTokensOf(context.db, before.id, ending.nowMs);
   deleteMember(context.db, before.id);
   const audit = {
     target: targetOf(before),
-    before: {
-      ...auditFields(before),
-      serviceTokens,
-      ...listed(pushTokens),
-      ...(programs.length > 0 ? { programs } : {}),
-    },
+    before: { ...auditFields(before), serviceTokens, ...listed({ pushTokens, programs, previews }) },
     after: null,
   };
-  return { status: 204, value: null, audit };
+  return { status: 204, value: null, audit, rerouted: previews.length > 0 };
 });
 
 export const SESSIONS_OF = 'SELECT count(*) AS n FROM staff_sessions WHERE member = ? AND expires_at > ?';
@@ -243,11 +241,13 @@ const planRemoval = /* @__PURE__ */ planned<typeof staffRemove>(staffRemove, (co
   const member = requireRemovable(context, call);
   const nowMs = context.now();
   const count = (sql: string): number => db.get<{ n: number }>(sql, member.id, nowMs)?.n ?? 0;
+  const pushTokens = tokensOfMaker(db, member.id);
   return {
     dryRun: true,
     member: staffOfRow(member),
     serviceTokens: countWorkingTokensOf(db, { owner: member.id, nowMs }),
-    pushTokens: listPushTokensOf(db, tokensOfMaker(db, member.id), nowMs),
+    pushTokens: listPushTokensOf(db, pushTokens, nowMs),
+    previews: previewsMadeBy(db, [member.id, ...pushTokens], nowMs).length,
     programs: count(PROGRAMS_OF) + count(TOKENS_OF),
     sessions: count(SESSIONS_OF),
   };
@@ -260,9 +260,11 @@ function isLess(role: StaffRow['role'], former: StaffRow['role']): boolean {
   return ROLES.indexOf(role) > ROLES.indexOf(former);
 }
 
-/** The push tokens that ended with a change, for the log. */
-function listed(pushTokens: readonly string[]) {
-  return pushTokens.length > 0 ? { pushTokens } : {};
+/** The things that ended with a change, for the log. */
+function listed(
+  ended: Readonly<Record<string, readonly string[]>>,
+): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(Object.entries(ended).filter(([, ids]) => ids.length > 0));
 }
 
 /** The member, where the call may remove them. @throws PlatformError as declared. */

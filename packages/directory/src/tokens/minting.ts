@@ -8,6 +8,7 @@ import { requireMatch } from '../changes/conditions.ts';
 import type { StaffRole } from '../declarations/staff.ts';
 import type { TokenRights } from '../declarations/tokens.ts';
 import type { AuditEntry, Change, ChangeContext } from '../lib/handlers.ts';
+import { endPreviewsOf } from '../previews/store.ts';
 import { endLineage } from './lineage.ts';
 import { insertToken, retireTokenRow, rightsOfToken, type TokenRow } from './store.ts';
 
@@ -126,20 +127,30 @@ export function rotateToken<T>(
 }
 
 /**
- * Revokes a token and all tokens that descend from it. Returns the row to log, which names the descendants that
- * ended; null when nothing is left to end.
+ * Revokes a token and all tokens that descend from it, with the previews that these made. The row to log names what ended;
+ * there is none when nothing is left to end.
  */
-export function revokeToken(context: UnitContext, before: TokenRow, revision: number): AuditEntry | null {
+export function revokeToken(
+  context: UnitContext,
+  before: TokenRow,
+  revision: number,
+): { readonly audit: AuditEntry | null; readonly rerouted: boolean } {
   const nowMs = context.now();
   const all = endLineage(context.db, before.id, { nowMs, revision });
-  if (all.length === 0) return null;
+  if (all.length === 0) return { audit: null, rerouted: false };
+  const previews = endPreviewsOf(context.db, all, nowMs);
   const after: TokenRow = { ...before, revokedAtMs: before.revokedAtMs ?? nowMs, revision };
   const ended = all.filter((id) => id !== before.id);
-  return {
+  const audit = {
     target: targetOf(after),
     before: auditFields(before),
-    after: { ...auditFields(after), ...(ended.length > 0 ? { ended } : {}) },
+    after: {
+      ...auditFields(after),
+      ...(ended.length > 0 ? { ended } : {}),
+      ...(previews.length > 0 ? { previews } : {}),
+    },
   };
+  return { audit, rerouted: previews.length > 0 };
 }
 
 export function targetOf(row: TokenRow): AuditEntry['target'] {

@@ -164,7 +164,7 @@ export const pushTokensRevoke = adminOperation({
   name: 'push-tokens.revoke',
   summary: 'Revoke a push token',
   description:
-    'It stops working at once, and with it every token that replaced it or that it made, and so on; the admin log names them. Revoking it again changes nothing. A token revokes tokens that may do no more than itself (reason token_kind).',
+    'It stops working at once, and with it every token that replaced it or that it made, and so on; previews that these made end. The admin log names them. Revoking it again changes nothing. A token revokes tokens that may do no more than itself (reason token_kind).',
   tag,
   method: 'DELETE',
   path: '/push-tokens/:token',
@@ -184,7 +184,7 @@ const dropPushToken = /* @__PURE__ */ change(pushTokensRevoke, (context, { param
   requireMatch(ifMatch, String(before.revision));
   // A person may end a token that may do more than they: a stolen one has to end at once.
   if (memberBehind(actor) === null) requireCovering(actor, before);
-  return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+  return { status: 204, value: null, ...revokeToken(context, before, context.revision) };
 });
 
 function requirePushToken(

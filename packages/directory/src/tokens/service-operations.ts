@@ -138,7 +138,7 @@ export const serviceTokensRevoke = adminOperation({
   name: 'service-tokens.revoke',
   summary: 'Revoke a service token',
   description:
-    'It stops working at once, also when it is the token of this call. The tokens that it made end with it, service tokens too, and those that came of them; one that a member of the staff put in its place does not. Revoking it again ends what is left of these; then it changes nothing.',
+    'It stops working at once, also when it is the token of this call. The tokens that it made end with it, service tokens too, and those that came of them; one that a member of the staff put in its place does not. Previews that these made end. Revoking it again ends what is left of these; then it changes nothing.',
   tag,
   method: 'DELETE',
   path: '/service-tokens/:token',
@@ -158,7 +158,7 @@ export const dropServiceToken = /* @__PURE__ */ change(
   (context, { params, ifMatch }) => {
     const before = requireServiceToken(context.db, params.token);
     requireMatch(ifMatch, String(before.revision));
-    return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+    return { status: 204, value: null, ...revokeToken(context, before, context.revision) };
   },
 );
 

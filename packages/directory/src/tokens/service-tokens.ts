@@ -79,7 +79,7 @@ export const serviceTokenMethods = (context: UnitContext) => ({
     const before = loadToken(context.db, id);
     if (before?.kind !== 'service')
       throw new PlatformError('not_found', 'There is no such service token.', { reason: 'unknown_token' });
-    const audit = revokeToken(context, before, nextSequence(context));
+    const { audit } = revokeToken(context, before, nextSequence(context));
     if (!audit) return { head: null };
     const call = byOperator('service-tokens.revoke', requestId);
     return { head: appendAdminLog(context, call, { ...audit, outcome: 'done' }) };
