@@ -10,10 +10,19 @@ import {
   identityDirectory,
   type Mail,
   makeInstanceAuthCache,
+  presentedTokenHash,
+  recogniseCaller,
   resolvePrincipal,
+  type VerifiedSubject,
   type VerifyingAuthProvider,
 } from '@freehold/auth';
+import {
+  type AuthorizationServer,
+  makeAuthorizationServer,
+  makeClientDocuments,
+} from '@freehold/auth/programs';
 import { PlatformError, problemDocument, publicError } from '@freehold/contracts';
+import { makeRateLimiter } from '@freehold/contracts/http';
 import { makeRelyingParty, mountOidcRoutes, parseOidcEnv } from '@freehold/oidc-rp';
 import type { Engine } from '@freehold/store';
 import { Hono } from 'hono';
@@ -101,6 +110,9 @@ function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mai
     env,
     runtime: { onSuccess: '/home', onError: '/refused', backchannelLogout: true },
   });
+  const now = Date.now;
+  const documents = makeClientDocuments({ fetch: () => Promise.reject(new TypeError('no documents')), now });
+  const limiter = makeRateLimiter(now, { calls: 1_000, windowSeconds: 60 });
   let accounts: VerifyingAuthProvider | undefined;
 
   /** The provider that the configuration selects, except where the vertical stores accounts itself (spec A-18). */
@@ -121,8 +133,28 @@ function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mai
     const { tenantId, scopeId } = instanceAt(hostname);
     const directory = engine.unit(identityDirectory, tenantId);
     const { origin, pathname } = new URL(request.url);
-    const provider = providerOf(hostname, await authOf({ directory, scopeId, resource: origin }));
+    const instance = { directory, scopeId, resource: origin };
+    const auth = await authOf(instance);
+    const provider = providerOf(hostname, auth);
     if (pathname.startsWith('/api/auth/')) return provider.handle(request);
+    const server = makeAuthorizationServer({
+      ...{ tenantId, scopeId, origin, directory, documents, now },
+      resources: [origin],
+      sessionSecrets: auth.sessionSecrets,
+      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    });
+    const answered = await server.handle(request);
+    if (answered) return answered;
+    if (pathname === LET_IN_PATH) return letIn(server, await provider.resolve(request.headers), request);
+    if (presentedTokenHash(request.headers) !== null) {
+      const { grant, principal } = await recogniseCaller({
+        ...{ cache: authOf, instance, headers: request.headers, clientAddress: null, now, limiter },
+        signInOf: async (known) => ({ provider: providerOf(hostname, known) }),
+        onIncident: (error) => void incidents.push(String(error)),
+      });
+      if (grant === null) throw noPrincipal();
+      return Response.json({ grant, principal });
+    }
     if (pathname !== '/api/me') return new Response(`the instance's ${pathname}`);
     const subject = await provider.resolve(request.headers);
     if (subject === null) throw noPrincipal();
@@ -130,6 +162,25 @@ function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mai
     const resolved = await resolvePrincipal(directory, { scopeId, subject, session });
     return Response.json({ subject, ...resolved });
   };
+}
+
+/** Stands in for the consent page: the person who is signed in lets the program of the query read. */
+export const LET_IN_PATH = '/let-in';
+
+async function letIn(
+  server: AuthorizationServer,
+  subject: VerifiedSubject | null,
+  { url }: Request,
+): Promise<Response> {
+  if (!subject?.session) throw noPrincipal();
+  const by = { subject, sid: subject.session.sid };
+  const ticket = server.makeTicket(await server.readRequest(new URL(url).searchParams), by);
+  const asked = server.openTicket(ticket, by);
+  if (!asked) throw new TypeError('the ticket was not opened');
+  return new Response(null, {
+    status: 303,
+    headers: { location: await server.letIn(asked, by, { access: 'read' }) },
+  });
 }
 
 /** The settings that the control plane delivers to an instance. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { accountsStory, type HashKind, UNREADABLE_HASH } from './accounts-story.ts';
 import type { OpenPlace } from './place.ts';
+import { programsStory } from './programs-story.ts';
 import { signInStory } from './sign-in-story.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -35,4 +36,5 @@ export function runStories({ openPlace, hashKind }: StoryOptions): void {
 
   accountsStory(world, hashKind);
   signInStory(world);
+  programsStory(world);
 }
