@@ -486,4 +486,28 @@ export const APP: readonly Mutant[] = [
     replace: 'if (loses && convert === null)',
     killer: inNode('packages/app/src/records/difference.test.ts', 'a type that not every value has'),
   },
+  {
+    id: 'records-sealed-in-event',
+    requirement: null,
+    claim: 'An event has the value of a sealed field.',
+    file: `${src}/records/shape.ts`,
+    find: 'field.isSealed || personal.includes(field)',
+    replace: 'personal.includes(field)',
+    killer: inNode(
+      'packages/app/test/records-sealed.test.ts',
+      'a sealed value is shown, changed and exported',
+    ),
+  },
+  {
+    id: 'records-sealed-in-clear',
+    requirement: null,
+    claim: 'A sealed field is stored in clear.',
+    file: `${src}/records/sealed.ts`,
+    find: 'if (!field.isSealed || value === null) return value;',
+    replace: 'if (field.isSealed !== null) return value;',
+    killer: inNode(
+      'packages/app/test/records-sealed.test.ts',
+      'a sealed value is shown, changed and exported',
+    ),
+  },
 ];

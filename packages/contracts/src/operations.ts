@@ -20,6 +20,14 @@ export interface SubjectReader {
   all<Row = unknown>(sql: string, ...params: readonly (null | number | string | Uint8Array)[]): Row[];
 }
 
+/** The caller of an operation, for a declaration of subjects: it answers no more than they reach. */
+export interface SubjectCaller {
+  /** Returns the records of a type for which the caller holds a permission: all of them, or these. */
+  reach(permission: string, entityType: string): 'all' | readonly string[];
+  /** Returns the id of a long work of a kind that has a mark; null for none. */
+  markedWork(kind: string, mark: string): string | null;
+}
+
 /** A call of an operation, through any surface. */
 export interface InvokeRequest {
   readonly operation: string;

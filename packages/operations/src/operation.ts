@@ -3,7 +3,7 @@
  * one declaration (design: architecture, "One declaration per operation"). What is here is what every operation says of
  * itself; who may call it, what is written down about it and how it is performed is each platform part's own.
  */
-import type { EntityRef, HttpMethod, ProblemCode, SubjectReader } from '@freehold/contracts';
+import type { EntityRef, HttpMethod, ProblemCode, SubjectCaller, SubjectReader } from '@freehold/contracts';
 import type { z } from 'zod';
 
 /** The part of a declaration that every operation has. `I` is one schema, or one for each part of a request. */
@@ -70,7 +70,7 @@ export interface OperationDeclaration<
    * that their keys are there. A person whom the operation makes itself (`ctx.newId`) is not among them. To seal or open
    * for any other person is a fault of the operation. What it invokes is part of it. Default: none.
    */
-  readonly subjects?: (input: z.output<I>, read: SubjectReader) => readonly string[];
+  readonly subjects?: (input: z.output<I>, read: SubjectReader, by: SubjectCaller) => readonly string[];
   /** The number of persons that the operation makes and seals for, at most. Default 4. */
   readonly newSubjects?: (input: z.output<I>) => number;
   /**

@@ -3,6 +3,7 @@ import type { VerticalManifest } from '@freehold/contracts';
 import type { LongWork, Vertical } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import { recordTypesOf } from '../records/records.ts';
+import { resealTable } from '../records/sealed.ts';
 import type { AppDeclaration } from './app.ts';
 import { completeManifest } from './supplied.ts';
 
@@ -25,7 +26,22 @@ export function verticalOf(declaration: AppDeclaration, supplied: OperationTable
     ...(chainMax !== undefined && { chainMax }),
     ...(attachments?.requireRemovable && { requireRemovable: attachments.requireRemovable }),
     ...(erasure?.onShred && { onShred: erasure.onShred }),
-    ...(erasure?.reseal && { reseal: erasure.reseal }),
+    ...resealOf(declaration),
+  };
+}
+
+/** Seals the fields of records anew, and what the declaration does. */
+function resealOf({ operations, erasure }: AppDeclaration): Pick<Vertical, 'reseal'> {
+  const tables = recordTypesOf(operations)
+    .map(({ table }) => table)
+    .filter(({ fields }) => fields.some(({ isSealed }) => isSealed));
+  const own = erasure?.reseal;
+  if (tables.length === 0) return own ? { reseal: own } : {};
+  return {
+    reseal: (ctx) => {
+      for (const table of tables) resealTable(ctx, table);
+      own?.(ctx);
+    },
   };
 }
 

@@ -19,7 +19,7 @@ export interface CellForm {
   readonly isRequiredText: boolean;
 }
 
-export function cellForm({ schema, isBoolean, isOptional, type, target }: Field): CellForm {
+export function cellForm({ schema, isBoolean, isOptional, valueType, target }: Field): CellForm {
   const { inner } = unwrap(schema);
   const meta = (inner.meta() ?? {}) as { readonly format?: string; readonly currency?: string };
   const { currency = '' } = meta;
@@ -29,7 +29,7 @@ export function cellForm({ schema, isBoolean, isOptional, type, target }: Field)
     if (target) return 'text';
     if (inner instanceof z.ZodEnum) return 'choice';
     if (meta.format === 'money' || meta.format === 'minutes') return meta.format;
-    if (type !== 'TEXT') return type === 'INTEGER' ? 'whole' : 'number';
+    if (valueType !== 'TEXT') return valueType === 'INTEGER' ? 'whole' : 'number';
     return def.format === 'date' ? 'day' : def.format === 'time' ? 'time' : 'text';
   })();
   return {

@@ -53,9 +53,9 @@ export function changeColumn(
   const filled = valueOfNone(field, given);
   const needsValue = canBeEmpty && !isOptional;
   const isNeeded = { convert: loses, fill: needsValue };
-  if (needsValue && field.target)
+  if (needsValue && (field.target || field.isSealed))
     return asks(
-      `${at} may be empty and is declared as required, and SQLite adds no relation that must be filled: keep it optional.`,
+      `${at} may be empty and is declared as required, and SQL alone ${field.isSealed ? 'seals no value' : 'adds no relation that must be filled'}: keep it optional.`,
     );
   if (needsValue && filled === null)
     return asks(

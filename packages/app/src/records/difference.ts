@@ -172,12 +172,13 @@ function addColumn(table: string, field: Field, { consent, used, questions, add 
   const given = field.isOptional ? undefined : consent.fill.get(at);
   if (given !== undefined) used.add(`fill ${at}`);
   const value = valueOfNone(field, given);
-  if (!field.isOptional && (value === null || field.target)) {
-    const ways = field.target
+  const isOnlyOptional = field.target !== undefined || field.isSealed;
+  if (!field.isOptional && (value === null || isOnlyOptional)) {
+    const ways = isOnlyOptional
       ? 'make it optional'
       : `give the field a default, say which one they get (--fill ${at}=value), or make it optional`;
     questions.push(
-      given === undefined || field.target
+      given === undefined || isOnlyOptional
         ? `${at} is required, and the records that are there have no value for it: ${ways}.`
         : `${at} does not take the value ${given}: give one that fits the field.`,
     );

@@ -52,8 +52,13 @@ export function minutes(): z.ZodNumber {
 export interface Field {
   readonly name: string;
   readonly column: string;
+  /** The type of the column: a sealed value is a text, whatever it is of. */
   readonly type: 'TEXT' | 'INTEGER' | 'REAL';
+  /** The type of its values. */
+  readonly valueType: 'TEXT' | 'INTEGER' | 'REAL';
   readonly isBoolean: boolean;
+  /** Whether its values are sealed for the person that the record stands for. */
+  readonly isSealed: boolean;
   /** Whether it can be without a value: its column is then null. */
   readonly isOptional: boolean;
   /** Whether its input can be null, and not only left out. */
@@ -64,7 +69,7 @@ export interface Field {
 }
 
 /** @throws TypeError on a schema that fits into no column, and on a name that is none. */
-export function fieldOf(records: string, name: string, schema: z.ZodType): Field {
+export function fieldOf(records: string, name: string, schema: z.ZodType, isSealed = false): Field {
   // The id of a record stands beside its fields in the input of an update, under the name of the type.
   const isTaken = RESERVED.has(name) || name === camelCase(records);
   if (!/^[a-z][A-Za-z0-9]{0,62}$/.test(name) || isTaken)
@@ -77,8 +82,11 @@ export function fieldOf(records: string, name: string, schema: z.ZodType): Field
     );
   return {
     name,
-    column: snakeCase(name),
-    type,
+    // Under a name of its own: a field that is sealed from now on has values in clear in its other column.
+    column: isSealed ? `${snakeCase(name)}_sealed` : snakeCase(name),
+    type: isSealed ? 'TEXT' : type,
+    valueType: type,
+    isSealed,
     isBoolean: inner instanceof z.ZodBoolean,
     isOptional,
     takesNull: schema.safeParse(null).success,

@@ -38,7 +38,11 @@ export interface Listed {
   readonly cut: boolean;
 }
 
-export function listRows(sql: SqlDatabase, table: RecordTable, query: ListQuery): Listed {
+export function listRows(
+  sql: Pick<SqlDatabase, 'get' | 'all'>,
+  table: RecordTable,
+  query: ListQuery,
+): Listed {
   const hits = query.q === undefined ? null : hitsOf(sql, table, query, searchedWords(query.q));
   const ids = hits?.ids ?? (query.reach === 'all' ? null : query.reach);
   const { text, params } = listStatement(table, query, ids);
@@ -128,7 +132,7 @@ function cursorKey(cursor: string, sort: string, length: number): SqlValue[] {
 
 /** The records that have all words, by a bounded part of the index. */
 function hitsOf(
-  sql: SqlDatabase,
+  sql: Pick<SqlDatabase, 'get' | 'all'>,
   table: RecordTable,
   { archived, isImportShown = false, reach }: ListQuery,
   [first, ...others]: readonly string[],

@@ -1,5 +1,5 @@
 /** The operations of a type of records. */
-import { cutPage, PlatformError, parseInput } from '@freehold/contracts';
+import { cutPage, PlatformError, parseInput, type SubjectReader } from '@freehold/contracts';
 import { type LongWork, type Operation, type OperationContext, operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { unwrap } from './fields.ts';
@@ -8,6 +8,7 @@ import { keyOf, listRows } from './list.ts';
 import { ARCHIVED, LIVE } from './partitions.ts';
 import type { RecordPermissions, RecordsOptions } from './records.ts';
 import { presentOne, presentRows } from './rows.ts';
+import { listSubjects, openedRow, sealedFields, withoutSealed } from './sealed.ts';
 import { listQuery, listSchema, outputSchema, type RecordShape } from './shape.ts';
 import { exportOperations, importOperations } from './transfers.ts';
 import {
@@ -84,7 +85,8 @@ function transferParts(
 ): { readonly importing: ImportParts | undefined; readonly exporting: ImportParts | undefined } {
   const of = (permission: string | undefined): ImportParts | undefined =>
     permission === undefined ? undefined : { shape, fields, several, read, write, permission };
-  return { importing: of(importing), exporting: of(exporting) };
+  const imports = of(importing);
+  return { importing: imports && { ...imports, shape: withoutSealed(shape) }, exporting: of(exporting) };
 }
 
 function listOf({ shape, output, list, read, all, several }: Declared): Operation {
@@ -106,6 +108,7 @@ function listOf({ shape, output, list, read, all, several }: Declared): Operatio
     }),
     permission: list,
     http: { method: 'GET', path: all },
+    ...listSubjects(shape, read),
     run: (ctx, input) => {
       const query = listQuery(ctx, shape, read, input as Fields);
       if (query === null) return { items: [], nextCursor: null, ...(isSearched && { cut: false }) };
@@ -139,6 +142,7 @@ function createOf({ shape, fields, output, write, all, singular }: Declared): Op
     output,
     permission: write,
     http: { method: 'POST', path: all },
+    ...(sealedFields(shape.table).length > 0 && { newSubjects: () => 1 }),
     created: (made) => entityOf(shape, (made as { id: string }).id),
     run: (ctx, input) => {
       const values = storedValues(shape.table, input as Fields);
@@ -161,7 +165,7 @@ function updateOf(declared: Declared): Operation {
     http: { method: 'PATCH', path: one },
     run: (ctx, input) => {
       const id = idOf(shape, input);
-      const before = movedRow(ctx, shape, id);
+      const before = openedRow(ctx, shape.table, movedRow(ctx, shape, id));
       if (before.archived === ARCHIVED)
         throw new PlatformError('invalid_transition', `This ${singular} is archived. Take it back first.`, {
           reason: 'archived',
@@ -203,6 +207,13 @@ function aboutOne({ shape, output }: Declared) {
     input: z.strictObject({ [shape.parameter]: shape.id }) as z.ZodType,
     output,
     entity: (input: unknown) => entityOf(shape, idOf(shape, input)),
+    ...(sealedFields(shape.table).length > 0 && {
+      // A record that is not there is no person, and needs no key.
+      subjects: (input: unknown, { get }: SubjectReader) => {
+        const id = idOf(shape, input);
+        return get(`SELECT 1 FROM ${shape.table.name} WHERE id = ?`, id) === undefined ? [] : [id];
+      },
+    }),
   };
 }
 

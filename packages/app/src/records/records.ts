@@ -51,6 +51,11 @@ export interface RecordsOptions<F extends z.ZodRawShape> {
   readonly unique?: readonly ((keyof F & string) | readonly (keyof F & string)[])[];
   /** Fields about a person: no event holds their values. For `erasure.personal` there is {@link Records.personal}. */
   readonly personal?: readonly (keyof F & string)[];
+  /**
+   * Fields about the person that the record stands for, sealed for that person: once they are erased, the values open
+   * nowhere, in no copy either. No event holds them, and nothing is searched, sorted, narrowed or imported by them.
+   */
+  readonly sealed?: readonly (keyof F & string)[];
   readonly permissions: RecordPermissions;
 }
 
@@ -69,10 +74,10 @@ export interface RecordPermissions {
 
 type Output<V> = V extends RelatedId ? RelatedRecord : undefined extends V ? Exclude<V, undefined> | null : V;
 type Fields<F extends z.ZodRawShape> = z.output<z.ZodObject<F>>;
-/** A record as its readers see it. A field that was left out is null. */
-export type RecordOf<F extends z.ZodRawShape> = {
+/** A record as its readers see it. A field that was left out is null, and so is a sealed one of an erased person. */
+export type RecordOf<F extends z.ZodRawShape, S extends string = never> = {
   readonly id: string;
-} & { readonly [P in keyof Fields<F>]-?: Output<Fields<F>[P]> } & {
+} & { readonly [P in keyof Fields<F>]-?: Output<Fields<F>[P]> | (P extends S ? null : never) } & {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly archivedAt: string | null;
@@ -93,14 +98,14 @@ type Of<T extends string> = { readonly [P in CamelCase<T>]: string };
 type Op<I, O> = Operation<z.ZodType<I, I>, z.ZodType<O, O>>;
 
 /** The operations of a type of records, by name. Any of them can be replaced by one's own under the same name. */
-export type RecordOperations<T extends string, F extends z.ZodRawShape> = {
-  readonly [P in `${T}/list`]: Op<ListInput, Page<RecordOf<F>> & { readonly cut?: boolean }>;
-} & { readonly [P in `${T}/${'get' | 'archive' | 'unarchive'}`]: Op<Of<T>, RecordOf<F>> } & {
-  readonly [P in `${T}/create`]: Op<Sent<F>, RecordOf<F>>;
+export type RecordOperations<T extends string, F extends z.ZodRawShape, S extends string = never> = {
+  readonly [P in `${T}/list`]: Op<ListInput, Page<RecordOf<F, S>> & { readonly cut?: boolean }>;
+} & { readonly [P in `${T}/${'get' | 'archive' | 'unarchive'}`]: Op<Of<T>, RecordOf<F, S>> } & {
+  readonly [P in `${T}/create`]: Op<Sent<F>, RecordOf<F, S>>;
 } & {
   readonly [P in `${T}/update`]: Op<
     Of<T> & { readonly [Q in keyof Sent<F>]?: Sent<F>[Q] | null },
-    RecordOf<F>
+    RecordOf<F, S>
   >;
 };
 
@@ -143,11 +148,15 @@ export interface Records<
   T extends string,
   F extends z.ZodRawShape,
   P extends RecordPermissions = RecordPermissions,
+  S extends string = never,
 > extends AnyRecords {
   readonly type: T;
-  readonly operations: RecordOperations<T, F> & TransferOperations<T, P>;
-  /** Returns a record for an operation of one's own. @throws PlatformError `not_found` */
-  load(ctx: Pick<OperationContext, 'sql' | 'reach' | 'markedWork'>, id: string): RecordOf<F>;
+  readonly operations: RecordOperations<T, F, S> & TransferOperations<T, P>;
+  /**
+   * Returns a record for an operation of one's own. Where it has sealed fields, the operation declares it by `subjects`.
+   * @throws PlatformError `not_found`
+   */
+  load(ctx: Pick<OperationContext, 'sql' | 'reach' | 'markedWork' | 'unseal'>, id: string): RecordOf<F, S>;
 }
 
 /** The records of an operation that {@link records} made. */
@@ -184,14 +193,19 @@ export function transfersOf(operations: Readonly<Record<string, object>>): reado
  * Declares a type of records.
  * @throws TypeError that names the field which cannot be stored, searched, sorted or filtered.
  */
-export function records<const T extends string, F extends z.ZodRawShape, const P extends RecordPermissions>(
+export function records<
+  const T extends string,
+  F extends z.ZodRawShape,
+  const P extends RecordPermissions,
+  const S extends keyof F & string = never,
+>(
   type: T,
-  options: RecordsOptions<F> & { readonly permissions: P },
-): Records<T, F, P> {
+  options: RecordsOptions<F> & { readonly permissions: P; readonly sealed?: readonly S[] },
+): Records<T, F, P, S> {
   const shape = shapeOf(type, options);
   const { table, personal } = shape;
   const operations = recordOperations(shape, options);
-  const made: Records<T, F, P> = {
+  const made: Records<T, F, P, S> = {
     type,
     id: shape.id,
     operations: operations as never,
@@ -200,7 +214,7 @@ export function records<const T extends string, F extends z.ZodRawShape, const P
     works: recordWorks(shape, options),
     entity: { read: options.permissions.read, resource: { titleField: shape.title } },
     personal: personal.length === 0 ? {} : { [table.name]: personal.map(({ column }) => column) },
-    load: (ctx, id) => presentOne(ctx, shape, id) as RecordOf<F>,
+    load: (ctx, id) => presentOne(ctx, shape, id) as RecordOf<F, S>,
   };
   for (const each of Object.values(operations)) madeBy.set(each, made);
   return made;

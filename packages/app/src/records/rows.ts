@@ -5,6 +5,7 @@ import type { SqlDatabase, SqlValue } from '@freehold/store';
 import { type Field, inputValue } from './fields.ts';
 import type { StoredRow } from './list.ts';
 import { IMPORTED, isImportShown, liveCondition } from './partitions.ts';
+import { openedRow } from './sealed.ts';
 import type { RecordShape } from './shape.ts';
 import { type RecordTable, uniqueCondition, wordTable } from './tables.ts';
 import { wordsOf } from './words.ts';
@@ -12,6 +13,8 @@ import { wordsOf } from './words.ts';
 /** Values by column. */
 export type StoredValues = Readonly<Record<string, SqlValue>>;
 export type Reader = Pick<OperationContext, 'sql' | 'reach' | 'markedWork'>;
+/** A reader who may open what is sealed: for records whose keys are there. */
+export type OpeningReader = Reader & Pick<OperationContext, 'unseal'>;
 
 /** @throws PlatformError `not_found` */
 export function rowOf(ctx: Reader, shape: RecordShape, id: string): StoredRow {
@@ -24,13 +27,13 @@ export function rowOf(ctx: Reader, shape: RecordShape, id: string): StoredRow {
 }
 
 /** Returns a record as its reader sees it. @throws PlatformError `not_found` */
-export function presentOne(ctx: Reader, shape: RecordShape, id: string): Record<string, unknown> {
+export function presentOne(ctx: OpeningReader, shape: RecordShape, id: string): Record<string, unknown> {
   return presentRows(ctx, shape.table, [rowOf(ctx, shape, id)])[0] as Record<string, unknown>;
 }
 
 /** Returns the rows as their reader sees them: related records by name, where the reader may read them. */
 export function presentRows(
-  ctx: Reader,
+  ctx: OpeningReader,
   table: RecordTable,
   rows: readonly StoredRow[],
 ): Record<string, unknown>[] {
@@ -44,13 +47,15 @@ export function presentRows(
     const name = titles.get(value as string);
     return name === undefined ? { id: null, name: null } : { id: value, name };
   };
-  return rows.map((row) => ({
-    id: row.id,
-    ...Object.fromEntries(table.fields.map((field) => [field.name, shown(field, row)])),
-    createdAt: toTimestamp(row.created_at as number),
-    updatedAt: toTimestamp(row.updated_at as number),
-    archivedAt: row.archived_at === null ? null : toTimestamp(row.archived_at as number),
-  }));
+  return rows
+    .map((stored) => openedRow(ctx, table, stored))
+    .map((row) => ({
+      id: row.id,
+      ...Object.fromEntries(table.fields.map((field) => [field.name, shown(field, row)])),
+      createdAt: toTimestamp(row.created_at as number),
+      updatedAt: toTimestamp(row.updated_at as number),
+      archivedAt: row.archived_at === null ? null : toTimestamp(row.archived_at as number),
+    }));
 }
 
 /** The titles of the records that a field of these rows names, by id, without those that the reader may not read. */

@@ -43,13 +43,22 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
   const plural = options.plural ?? `${type}s`;
   const prefix = options.prefix ?? type.replaceAll('-', '').slice(0, 3);
   if (!/^[a-z][a-z0-9]{1,15}$/.test(prefix)) fail('a prefix has 2 to 16 lower-case letters and digits');
+  const sealed = new Set<string>(options.sealed);
   const fields = Object.entries(options.fields.shape).map(([name, schema]) =>
-    fieldOf(type, name, schema as unknown as z.ZodType),
+    fieldOf(type, name, schema as unknown as z.ZodType, sealed.has(name)),
   );
   if (fields.length === 0) fail('it has no field');
   const byName = new Map(fields.map((field) => [field.name, field]));
-  const named = (name: string, list: string): Field =>
-    byName.get(name) ?? fail(`${list} names a field that it does not have: ${name}`);
+  const twin = fields.find(({ column }, at) => fields.findIndex((each) => each.column === column) !== at);
+  if (twin) fail(`two fields have the column ${twin.column}`);
+  const named = (name: string, list: string): Field => {
+    const field = byName.get(name) ?? fail(`${list} names a field that it does not have: ${name}`);
+    // No index may hold what an erasure is to take away.
+    if (field.isSealed && list !== 'sealed') fail(`${list} names ${name}, which is sealed`);
+    return field;
+  };
+  for (const name of sealed)
+    if (named(name, 'sealed').target) fail(`sealed names ${name}, which is a relation`);
   const textOf = (name: string, list: string): Field => {
     const field = named(name, list);
     if (field.type !== 'TEXT' || field.target) fail(`${list} names ${name}, which is no text`);
@@ -89,7 +98,12 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
         fail(
           `its import finds ${name} by name, and no index has the names: let '${target.type}' be sorted by them`,
         );
-  const title = options.title === undefined ? (fields[0] as Field) : textOf(options.title, 'title');
+  if (options.permissions.import !== undefined)
+    for (const { name, isSealed, isOptional } of fields)
+      if (isSealed && !isOptional)
+        fail(`its import takes no sealed field, and ${name} is sealed and required: let it be left out`);
+  const title =
+    options.title === undefined ? named((fields[0] as Field).name, 'title') : textOf(options.title, 'title');
   const personal = (options.personal ?? []).map((name) => named(name, 'personal'));
   return {
     type,
@@ -101,8 +115,7 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
     table: {
       name: table,
       fields,
-      title:
-        options.title === undefined ? (fields[0] as Field).column : textOf(options.title, 'title').column,
+      title: title.column,
       indexes: [...indexes.values()],
       hasImports: options.permissions.import !== undefined,
       search: (options.search ?? []).map((name) => textOf(name, 'search')),
@@ -114,8 +127,9 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
     unique,
     personal,
     said: (changed, values) => {
-      const open = changed.filter((field) => !personal.includes(field));
-      const hidden = changed.filter((field) => personal.includes(field));
+      const isHidden = (field: Field): boolean => field.isSealed || personal.includes(field);
+      const open = changed.filter((field) => !isHidden(field));
+      const hidden = changed.filter(isHidden);
       return {
         ...Object.fromEntries(open.map((field) => [field.name, inputValue(field, values)])),
         ...(hidden.length > 0 && { personal: hidden.map(({ name }) => name) }),
@@ -131,9 +145,9 @@ function isFoundByTitle({ indexes, title }: RecordTable): boolean {
 /** The schema of a record as its readers see it: `Item` for the type `item`. */
 export function outputSchema({ type, id, table }: RecordShape): z.ZodType {
   const related = z.object({ id: z.string().nullable(), name: z.string().nullable() });
-  const fields = table.fields.map(({ name, schema, isOptional, target }) => {
+  const fields = table.fields.map(({ name, schema, isOptional, isSealed, target }) => {
     const shown = target ? related : unwrap(schema).inner;
-    return [name, isOptional ? shown.nullable() : shown];
+    return [name, isOptional || isSealed ? shown.nullable() : shown];
   });
   return z
     .object({

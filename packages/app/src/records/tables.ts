@@ -41,8 +41,8 @@ const OWN_COLUMNS: readonly (readonly [name: string, declaration: string])[] = [
 ];
 
 /** Texts are sorted and compared without regard to the case of ASCII letters. */
-export function columnDeclaration({ type, isOptional, target }: Field): string {
-  const collation = type === 'TEXT' && !target ? ' COLLATE NOCASE' : '';
+export function columnDeclaration({ type, isOptional, isSealed, target }: Field): string {
+  const collation = type === 'TEXT' && !target && !isSealed ? ' COLLATE NOCASE' : '';
   const reference = target ? ` REFERENCES ${target.table.name} (id)` : '';
   return `${type}${isOptional ? '' : ' NOT NULL'}${collation}${reference}`;
 }

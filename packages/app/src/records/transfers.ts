@@ -4,7 +4,7 @@ import { type Operation, type OperationContext, operation, type WorkHandle } fro
 import { z } from 'zod';
 import { cellForm, writeCell } from './cells.ts';
 import { type Cell, csvLine, delimiterOf, guarded, readCsv, unguarded } from './csv.ts';
-import { type Field, inputValue } from './fields.ts';
+import type { Field } from './fields.ts';
 import {
   ERROR_COLUMN,
   guessMapping,
@@ -21,6 +21,7 @@ import { afterClearing, type ImportParts, stored, undoKind } from './import-step
 import { keyOf, listRows, type StoredRow } from './list.ts';
 import { HIDDEN, importKind, SHOWN } from './partitions.ts';
 import { presentRows } from './rows.ts';
+import { listSubjects } from './sealed.ts';
 import { listQuery, listSchema, type RecordShape } from './shape.ts';
 import { entityOf } from './writes.ts';
 
@@ -448,6 +449,7 @@ export function exportOperations({
       output: csvPart,
       permission,
       http: { method: 'POST', path: `/api/${type}-exports` },
+      ...listSubjects(shape, read, ROWS_PER_PART),
       run: (ctx, input) => {
         const given = input as Readonly<Record<string, unknown>>;
         const isFirst = given.cursor === undefined;
@@ -474,15 +476,15 @@ export function exportOperations({
 function exportedLines(ctx: OperationContext, { table }: RecordShape, rows: readonly StoredRow[]): string {
   const forms = new Map(table.fields.map((field) => [field, cellForm(field)]));
   const shown = presentRows(ctx, table, rows);
-  const cellsOf = (field: Field, row: StoredRow, record: Record<string, unknown>): Cell[] => {
-    if (!field.target) return [writeCell(forms.get(field) as never, inputValue(field, row))];
+  const cellsOf = (field: Field, record: Record<string, unknown>): Cell[] => {
+    if (!field.target) return [writeCell(forms.get(field) as never, record[field.name] as never)];
     const { id, name } = (record[field.name] ?? { id: null, name: null }) as { id: Cell; name: Cell };
     return [guarded(name), id];
   };
   return rows
     .map((row, at) => {
       const record = shown[at] as Record<string, unknown>;
-      const cells = table.fields.flatMap((field) => cellsOf(field, row, record));
+      const cells = table.fields.flatMap((field) => cellsOf(field, record));
       return csvLine([
         row.id,
         ...cells,

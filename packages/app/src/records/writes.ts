@@ -6,6 +6,7 @@ import { inputValue } from './fields.ts';
 import type { StoredRow } from './list.ts';
 import { ARCHIVED, IMPORTED, LIVE } from './partitions.ts';
 import { requireRelated, requireUnique, rowOf, type StoredValues, writeWords } from './rows.ts';
+import { columnValue } from './sealed.ts';
 import type { RecordShape } from './shape.ts';
 import { type RecordTable, wordTable } from './tables.ts';
 
@@ -33,7 +34,9 @@ export function insertRecord(
     part,
     ctx.now,
     ctx.now,
-    ...table.fields.map(({ column }) => values[column] ?? null),
+    ...table.fields.map((field) =>
+      columnValue(ctx, table, field, { id, value: values[field.column] ?? null }),
+    ),
   );
   writeWords(ctx.sql, table, id, values, part);
   return id;
@@ -86,7 +89,9 @@ export function change(
   const changed = table.fields.filter(({ column }) => values[column] !== before[column]);
   if (changed.length === 0) return;
   const { id } = before;
-  const written = changed.map(({ column }) => values[column] ?? null);
+  const written = changed.map((field) =>
+    columnValue(ctx, table, field, { id, value: values[field.column] ?? null }),
+  );
   // The other relations were judged when they were chosen.
   requireRelated(ctx, { ...table, fields: changed }, values);
   requireUnique(ctx.sql, shape, values, id);

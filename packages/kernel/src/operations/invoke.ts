@@ -13,6 +13,7 @@ import {
   namePage,
   openCursor,
   PlatformError,
+  type SubjectCaller,
   type SubjectReader,
   validationError,
 } from '@freehold/contracts';
@@ -199,12 +200,17 @@ function perform(
  * @throws PlatformError `unavailable`, reason `subject_keys_needed`. The handler has not run.
  */
 function look(
-  { reader, subjectKeys, isSealing }: Invoker,
+  invoker: Invoker,
   invocation: Invocation,
   { name, operation, input }: Pick<Call, 'name' | 'operation' | 'input'>,
 ): void {
+  const { reader, subjectKeys, isSealing } = invoker;
   const subjects = operation.subjects
-    ? attempt(name, (value) => operation.subjects?.(value, reader) ?? [], input)
+    ? attempt(
+        name,
+        (value) => operation.subjects?.(value, reader, callerOf(invoker, invocation)) ?? [],
+        input,
+      )
     : [];
   for (const each of subjects)
     invocation.declared.add(requireSubjectName(`operation ${name}, subjects()`, each));
@@ -212,6 +218,14 @@ function look(
   const isMaking = invocation.hasVault && (operation.newSubjects !== undefined || isSealing);
   const needs = needsFor(subjectKeys, invocation.declared, isMaking ? invocation.newSubjectsLeft : 0);
   if (needs) throw keysNeeded(needs);
+}
+
+function callerOf({ permissions, works }: Invoker, { principal, program, nowMs }: Invocation): SubjectCaller {
+  return {
+    reach: (permission, entityType) =>
+      permissions.reach({ principal, program, permission, entityType, nowMs }),
+    markedWork: works.marked,
+  };
 }
 
 function entityOf(
