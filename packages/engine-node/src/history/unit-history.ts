@@ -35,10 +35,10 @@ const readOpenFile = promisify(readFile);
 /** The share of the frames above which the log is emptied that is stored directly before it is. */
 const LAST_FRAMES_PART = 1 / 5;
 /** Of a log this many times too long, each commit stores a part: a caller that writes faster than the disk waits for it. */
-const LOG_OVERFLOW = 4;
+const LOG_OVERFLOW = 2;
 /** That part, as a share of the frames above which the log is emptied; and at least so many times what the commit wrote. */
 const OWN_FRAMES_PART = 1 / 4;
-const OWN_FRAMES_TIMES = 2;
+const OWN_FRAMES_TIMES = 3;
 const BUSY_MS = 100;
 /** After a kill, the commits of the last moments have estimated times; no longer than this. */
 const TIMES_MS = 250;
