@@ -9,6 +9,7 @@ import { statementsOf, wordTable } from '../packages/app/src/records/tables.ts';
 import { animal, keeper } from '../packages/app/test/clinic.ts';
 import { openNodeDatabase } from '../packages/engine-node/src/lib/node-database.ts';
 import { compare, type Row } from './harness.ts';
+import { benchRecordCreate } from './record-create.ts';
 
 const FEW = 1_000;
 const MANY = 1_000_000;
@@ -69,7 +70,7 @@ export async function benchRecords(directory: string): Promise<Row[]> {
   }
   few.close();
   many.close();
-  return rows;
+  return [...rows, ...(await benchRecordCreate(directory))];
 }
 
 const EVERYTHING: ListQuery = {

@@ -182,7 +182,7 @@ function insertOrFault(
   row: WorkRow,
 ): string | { readonly error: string } {
   try {
-    return insertRecord(ctx, shape, values, IMPORTED);
+    return insertRecord(ctx, shape, values, IMPORTED).id;
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
     if (!leaves) throw stopped(row, error.message);

@@ -7,7 +7,7 @@ import { type ImportParts, importWorks } from './import-steps.ts';
 import { keyOf, listRows } from './list.ts';
 import { ARCHIVED, LIVE } from './partitions.ts';
 import type { RecordPermissions, RecordsOptions } from './records.ts';
-import { presentOne, presentRows } from './rows.ts';
+import { presentOne, presentOpened, presentRows } from './rows.ts';
 import { listSubjects, openedRow, sealedFields, withoutSealed } from './sealed.ts';
 import { listQuery, listSchema, outputSchema, type RecordShape } from './shape.ts';
 import { exportOperations, importOperations } from './transfers.ts';
@@ -146,9 +146,9 @@ function createOf({ shape, fields, output, write, all, singular }: Declared): Op
     created: (made) => entityOf(shape, (made as { id: string }).id),
     run: (ctx, input) => {
       const values = storedValues(shape.table, input as Fields);
-      const id = insertRecord(ctx, shape, values, LIVE);
-      emitCreated(ctx, shape, id, values);
-      return presentOne(ctx, shape, id);
+      const row = insertRecord(ctx, shape, values, LIVE);
+      emitCreated(ctx, shape, row.id, values);
+      return presentOpened(ctx, shape.table, [row])[0];
     },
   });
 }

@@ -2,12 +2,12 @@
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
-import { type Field, inputValue } from './fields.ts';
+import { type Field, inputValue, type RelatedRecord } from './fields.ts';
 import type { StoredRow } from './list.ts';
 import { IMPORTED, isImportShown, liveCondition } from './partitions.ts';
 import { openedRow } from './sealed.ts';
 import type { RecordShape } from './shape.ts';
-import { type RecordTable, uniqueCondition, wordTable } from './tables.ts';
+import { type RecordTable, rowStatementsOf, uniqueCondition, wordTable } from './tables.ts';
 import { wordsOf } from './words.ts';
 
 /** Values by column. */
@@ -19,7 +19,7 @@ export type OpeningReader = Reader & Pick<OperationContext, 'unseal'>;
 /** @throws PlatformError `not_found` */
 export function rowOf(ctx: Reader, shape: RecordShape, id: string): StoredRow {
   const { type, table } = shape;
-  const row = ctx.sql.get<StoredRow>(`SELECT * FROM ${table.name} WHERE id = ?`, id);
+  const row = ctx.sql.get<StoredRow>(rowStatementsOf(table).one, id);
   if (row && (row.archived !== IMPORTED || isImportShown(ctx, shape))) return row;
   throw new PlatformError('not_found', `There is no such ${type.replaceAll('-', ' ')}.`, {
     reason: `unknown_${type.replaceAll('-', '_')}`,
@@ -37,25 +37,39 @@ export function presentRows(
   table: RecordTable,
   rows: readonly StoredRow[],
 ): Record<string, unknown>[] {
-  const names = new Map(
-    table.fields.flatMap((field) => (field.target ? [[field, titlesOf(ctx, field, rows)] as const] : [])),
+  return presentOpened(
+    ctx,
+    table,
+    rows.map((row) => openedRow(ctx, table, row)),
   );
-  const shown = (field: Field, row: StoredRow): unknown => {
-    const value = inputValue(field, row);
-    const titles = names.get(field);
-    if (!titles || value === null) return value;
-    const name = titles.get(value as string);
-    return name === undefined ? { id: null, name: null } : { id: value, name };
-  };
-  return rows
-    .map((stored) => openedRow(ctx, table, stored))
-    .map((row) => ({
-      id: row.id,
-      ...Object.fromEntries(table.fields.map((field) => [field.name, shown(field, row)])),
-      createdAt: toTimestamp(row.created_at as number),
-      updatedAt: toTimestamp(row.updated_at as number),
-      archivedAt: row.archived_at === null ? null : toTimestamp(row.archived_at as number),
-    }));
+}
+
+/** The same of rows whose sealed values are open. */
+export function presentOpened(
+  ctx: Reader,
+  table: RecordTable,
+  rows: readonly StoredRow[],
+): Record<string, unknown>[] {
+  const fields = table.fields.map((field) => ({
+    field,
+    titles: field.target ? titlesOf(ctx, field, rows) : null,
+  }));
+  return rows.map((row) => {
+    const record: Record<string, unknown> = { id: row.id };
+    for (const { field, titles } of fields) {
+      const value = inputValue(field, row);
+      record[field.name] = titles === null || value === null ? value : relatedOf(titles, value as string);
+    }
+    record.createdAt = toTimestamp(row.created_at as number);
+    record.updatedAt = toTimestamp(row.updated_at as number);
+    record.archivedAt = row.archived_at === null ? null : toTimestamp(row.archived_at as number);
+    return record;
+  });
+}
+
+function relatedOf(titles: ReadonlyMap<string, string>, id: string): RelatedRecord {
+  const name = titles.get(id);
+  return name === undefined ? { id: null, name: null } : { id, name };
 }
 
 /** The titles of the records that a field of these rows names, by id, without those that the reader may not read. */
@@ -112,20 +126,26 @@ export function requireUnique(
   for (const fields of unique) {
     const own = fields.map(({ column }) => values[column] ?? null);
     // Null differs from everything.
-    if (own.includes(null)) continue;
-    const same = fields.map(({ column }) => `${column} = ?`).join(' AND ');
-    const other = sql.get(
-      `SELECT 1 FROM ${table.name} WHERE ${uniqueCondition(table)} AND ${same} AND id <> ?`,
-      ...own,
-      id,
-    );
-    if (!other) continue;
+    if (own.includes(null) || !sql.get(otherStatement(table, fields), ...own, id)) continue;
     const path = fields.map(({ name }) => name).join(', ');
     throw new PlatformError('conflict', `Another one has this ${path} already.`, {
       reason: 'taken',
       errors: fields.map(({ name }) => ({ path: name, message: 'is taken already' })),
     });
   }
+}
+
+const otherStatements = new WeakMap<readonly Field[], string>();
+
+/** Returns the statement that finds another record with some values in common. */
+function otherStatement(table: RecordTable, fields: readonly Field[]): string {
+  let text = otherStatements.get(fields);
+  if (text === undefined) {
+    const same = fields.map(({ column }) => `${column} = ?`).join(' AND ');
+    text = `SELECT 1 FROM ${table.name} WHERE ${uniqueCondition(table)} AND ${same} AND id <> ?`;
+    otherStatements.set(fields, text);
+  }
+  return text;
 }
 
 /** Writes the words that a record is found by, in place of the earlier ones. */
@@ -137,8 +157,14 @@ export function writeWords(
   archived: number,
 ): void {
   if (table.search.length === 0) return;
+  sql.run(`DELETE FROM ${wordTable(table)} WHERE id = ?`, id);
+  addWords(sql, table, id, values, archived);
+}
+
+/** Writes the words of a record that has none. */
+export function addWords(...[sql, table, id, values, archived]: Parameters<typeof writeWords>): void {
+  if (table.search.length === 0) return;
   const name = wordTable(table);
-  sql.run(`DELETE FROM ${name} WHERE id = ?`, id);
   const words = wordsOf(table.search.map(({ column }) => values[column] as string | null));
   sql.run(
     `INSERT INTO ${name} (archived, word, id) SELECT ?, value, ? FROM json_each(?)`,

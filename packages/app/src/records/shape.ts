@@ -127,13 +127,12 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
     unique,
     personal,
     said: (changed, values) => {
-      const isHidden = (field: Field): boolean => field.isSealed || personal.includes(field);
-      const open = changed.filter((field) => !isHidden(field));
-      const hidden = changed.filter(isHidden);
-      return {
-        ...Object.fromEntries(open.map((field) => [field.name, inputValue(field, values)])),
-        ...(hidden.length > 0 && { personal: hidden.map(({ name }) => name) }),
-      };
+      const said: Record<string, JsonValue> = {};
+      const hidden: string[] = [];
+      for (const field of changed)
+        if (field.isSealed || personal.includes(field)) hidden.push(field.name);
+        else said[field.name] = inputValue(field, values);
+      return hidden.length === 0 ? said : { ...said, personal: hidden };
     },
   };
 }

@@ -40,6 +40,28 @@ const OWN_COLUMNS: readonly (readonly [name: string, declaration: string])[] = [
   ['archived_at', 'INTEGER'],
 ];
 
+/** The statements about single records. They are made once for each table: their texts are what the database knows them by. */
+export interface RowStatements {
+  readonly one: string;
+  readonly insert: string;
+}
+
+const rowStatements = new WeakMap<readonly Field[], RowStatements>();
+
+export function rowStatementsOf({ name, fields }: RecordTable): RowStatements {
+  const known = rowStatements.get(fields);
+  if (known) return known;
+  const own = fields.map(({ column }) => column);
+  const read = [...OWN_COLUMNS.map(([column]) => column), ...own].join(', ');
+  const written = ['id', 'archived', 'created_at', 'updated_at', ...own];
+  const made: RowStatements = {
+    one: `SELECT ${read} FROM ${name} WHERE id = ?`,
+    insert: `INSERT INTO ${name} (${written.join(', ')}) VALUES (${written.map(() => '?').join(', ')})`,
+  };
+  rowStatements.set(fields, made);
+  return made;
+}
+
 /** Texts are sorted and compared without regard to the case of ASCII letters. */
 export function columnDeclaration({ type, isOptional, isSealed, target }: Field): string {
   const collation = type === 'TEXT' && !target && !isSealed ? ' COLLATE NOCASE' : '';

@@ -5,10 +5,10 @@ import type { SqlValue } from '@freehold/store';
 import { inputValue } from './fields.ts';
 import type { StoredRow } from './list.ts';
 import { ARCHIVED, IMPORTED, LIVE } from './partitions.ts';
-import { requireRelated, requireUnique, rowOf, type StoredValues, writeWords } from './rows.ts';
+import { addWords, requireRelated, requireUnique, rowOf, type StoredValues, writeWords } from './rows.ts';
 import { columnValue } from './sealed.ts';
 import type { RecordShape } from './shape.ts';
-import { type RecordTable, wordTable } from './tables.ts';
+import { type RecordTable, rowStatementsOf, wordTable } from './tables.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -16,20 +16,19 @@ export function entityOf({ type }: RecordShape, id: string): EntityRef {
   return { type, id };
 }
 
-/** Inserts a record into a part of the table, after the checks against other records; returns its id. */
+/** Inserts a record into a part of the table, after the checks against other records; returns its row, nothing of it sealed. */
 export function insertRecord(
   ctx: OperationContext,
   shape: RecordShape,
   values: StoredValues,
   part: typeof LIVE | typeof IMPORTED,
-): string {
+): StoredRow {
   const { table, prefix } = shape;
-  const columns = ['id', 'archived', 'created_at', 'updated_at', ...table.fields.map(({ column }) => column)];
   const id = ctx.newId(prefix);
   requireRelated(ctx, table, values);
   requireUnique(ctx.sql, shape, values, id);
   ctx.sql.run(
-    `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    rowStatementsOf(table).insert,
     id,
     part,
     ctx.now,
@@ -38,8 +37,9 @@ export function insertRecord(
       columnValue(ctx, table, field, { id, value: values[field.column] ?? null }),
     ),
   );
-  writeWords(ctx.sql, table, id, values, part);
-  return id;
+  addWords(ctx.sql, table, id, values, part);
+  const { now } = ctx;
+  return { ...values, id, archived: part, created_at: now, updated_at: now, archived_at: null };
 }
 
 export function emitCreated(
@@ -131,10 +131,10 @@ export function setArchived(
 
 /** Returns the values of a checked input, by column. */
 export function storedValues({ fields }: RecordTable, input: Fields): StoredValues {
-  return Object.fromEntries(
-    fields.map(({ name, column, isBoolean }) => {
-      const value = input[name] ?? null;
-      return [column, (isBoolean && value !== null ? Number(value) : value) as SqlValue];
-    }),
-  );
+  const values: Record<string, SqlValue> = {};
+  for (const { name, column, isBoolean } of fields) {
+    const value = (input[name] ?? null) as SqlValue | boolean;
+    values[column] = isBoolean && value !== null ? Number(value) : (value as SqlValue);
+  }
+  return values;
 }
