@@ -202,15 +202,19 @@ export class WorkerdRuntime {
       ...{ folder, ports, now, onIncident, openPlace },
       bundles: (vertical) => this.#bundles(vertical),
       newProcess: ({ vertical, ...parts }) => {
-        return new VerticalProcess({
+        const process: VerticalProcess = new VerticalProcess({
           ...this.#processOptions({
             ...{ vertical, ...parts },
-            bundle: (digest) => this.#bundle(vertical, digest),
+            bundle: async (digest) => {
+              await process.makeRoom();
+              return this.#bundle(vertical, digest);
+            },
           }),
           onFault: (fault) => onFault({ ...fault, detail: `A preview of it. ${fault.detail}` }),
           // Its due work waits for its next request.
           onDown: () => undefined,
         });
+        return process;
       },
     });
   }
@@ -666,11 +670,14 @@ export class WorkerdRuntime {
     const known = this.#processes.get(vertical);
     if (known) return known;
     const { ports } = this.#options;
-    const process = new VerticalProcess({
+    const process: VerticalProcess = new VerticalProcess({
       ...this.#processOptions({
         vertical,
         ports: { ...ports, secretsOf: async (of) => liveSecrets(await ports.secretsOf(of)) },
-        bundle: (digest) => this.#bundle(vertical, digest),
+        bundle: async (digest) => {
+          await process.makeRoom();
+          return this.#bundle(vertical, digest);
+        },
       }),
       onFault: this.#options.onFault,
       onDown: () => this.#wakeWhenDue(vertical),

@@ -1,4 +1,4 @@
-/** Many deployments under load: no request fails, and what was replaced leaves memory. */
+/** Many deployments under load, and many tenants with isolates of their own: neither fills a process so that requests fail. */
 import { afterEach, expect, test } from 'vitest';
 import { notes } from './bundles/plain.ts';
 import { ACME, BOLT, type Instance, openPlace, type Place, SECOND } from './place.ts';
@@ -6,15 +6,19 @@ import { ACME, BOLT, type Instance, openPlace, type Place, SECOND } from './plac
 type Migrations = Parameters<typeof notes>[1];
 
 const DEPLOYMENTS = 50;
+const TENANTS = 30;
+/** The tenants that are used at the same time. */
+const USED = 5;
 
 let place: Place;
 afterEach(() => place.close());
 
 /** Answers its version at `/version`; a POST of `/write` inserts a row, after a while. */
-const bundleOf = (version: string, migrations: Migrations): string => `
+const bundleOf = (version: string, migrations: Migrations, isolate = ''): string => `
   import { hostedApp } from '@freehold/app/worker/hosted';
   import { notes } from './plain.ts';
-  const { Instance: Plain, Declaration } = hostedApp(notes('${version}', ${JSON.stringify(migrations)}));
+  const app = notes('${version}', ${JSON.stringify(migrations)});
+  const { Instance: Plain, Declaration } = hostedApp({ ...app, ${isolate} });
   export { Declaration };
   export class Instance extends Plain {
     async fetch(request) {
@@ -30,8 +34,8 @@ const bundleOf = (version: string, migrations: Migrations): string => `
     }
   }`;
 
-async function deploy(version: string, migrations: Migrations): Promise<string> {
-  const script = await place.upload(notes(version, migrations), bundleOf(version, migrations));
+async function deploy(version: string, migrations: Migrations, isolate = ''): Promise<string> {
+  const script = await place.upload(notes(version, migrations), bundleOf(version, migrations, isolate));
   await place.runtime.serve({ vertical: 'notes', archiveScript: script });
   return script;
 }
@@ -94,3 +98,28 @@ test(`${DEPLOYMENTS} deployments under load, without one failed request, and eac
     expect(JSON.parse(await textOf('/rows', of))).toEqual(written.get(of)?.toSorted());
   }
 }, 1_200_000);
+
+test(`${TENANTS} tenants with isolates of their own, ${USED} at a time, without one failed request`, async () => {
+  const tenants = Array.from({ length: TENANTS }, (_, n): Instance => {
+    const id = String(100 + n).padStart(26, '0');
+    return { tenant: `tnt_${id}`, scope: `scp_${id}` };
+  });
+  place = openPlace({ vertical: 'notes', instances: tenants });
+  await deploy('1.0.0', [], "isolate: 'tenant'");
+  const failed: string[] = [];
+  for (let first = 0; first < TENANTS; first += USED) {
+    const used = tenants.slice(first, first + USED);
+    const untilMs = performance.now() + 12_000;
+    await Promise.all(
+      used.map(async (of) => {
+        expect((await place.provision(of)).status).toBe(200);
+        while (performance.now() < untilMs) {
+          const said = await textOf('/version', of).catch(String);
+          if (said !== '1.0.0') failed.push(said);
+          await pause(20);
+        }
+      }),
+    );
+  }
+  expect([failed, place.faults]).toEqual([[], []]);
+}, 600_000);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeApp } from '@freehold/app';
-import { makeIdentityDirectory } from '@freehold/auth';
+import { type Mail, makeIdentityDirectory } from '@freehold/auth';
 import { MANAGED_SCOPE_HEADER, MANAGED_TENANT_HEADER, PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { makeUnitVault, makeVaultUnit } from '@freehold/kernel';
@@ -32,6 +32,7 @@ let place: Place;
 let folder: string;
 let own: NodeEngine;
 let compiledIn: (request: Request) => Promise<Response>;
+const mails: Mail[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'freehold-moves-'));
@@ -50,11 +51,12 @@ beforeAll(async () => {
   const { app } = makeApp(people, {
     engine,
     vault: makeUnitVault((tenant) => place.engine.unit(vaultUnit, tenant, { create: true })),
+    blobs: place.blobs,
     platformSecret: SECRET,
     now: Date.now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     fetch: () => Promise.reject(new TypeError('there is no network here')),
-    mailer: { send: async () => undefined },
+    mailer: { send: async (mail) => void mails.push(mail) },
     onIncident,
   });
   compiledIn = async (request) => {
@@ -108,6 +110,64 @@ async function act<T>(way: Way, operation: string, input: object): Promise<T> {
   return (await way(new Request('http://shop.localhost/api/try', init))).json() as Promise<T>;
 }
 
+const ORIGIN = 'http://shop.localhost';
+
+/** A person makes an account, and takes the seat that waits for an owner. Returns the cookie of the session. */
+async function signUp(way: Way): Promise<string> {
+  const configured = await way(
+    managed(
+      'configure',
+      {},
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ tenantId: ACME.tenant, scopeId: ACME.scope, config: { SIGN_UP: 'open' } }),
+      },
+    ),
+  );
+  expect(configured.status).toBe(200);
+  const post = (path: string, fields: Record<string, string>) =>
+    way(
+      new Request(`${ORIGIN}/api/auth/${path}`, {
+        method: 'POST',
+        headers: { origin: ORIGIN, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(fields),
+      }),
+    );
+  expect((await post('sign-up', { email: 'ada@example.com' })).status).toBe(200);
+  const token = /[?&]token=([^&\s]+)/.exec(mails.at(-1)?.text ?? '')?.[1] ?? '';
+  const made = await post('sign-up/finish', { token, name: 'Ada', password: 'a long and quiet sentence' });
+  const session = made.headers.getSetCookie().find((each) => each.startsWith('sb_session='));
+  return session?.split(';')[0] ?? '';
+}
+
+/** The account as its holder sees it, and the files of these persons. */
+async function seenBy(way: Way, cookie: string, persons: readonly string[]): Promise<unknown> {
+  const get = (path: string) => way(new Request(`${ORIGIN}${path}`, { headers: { cookie } }));
+  const { subject, status, roles } = (await (await get('/api/me')).json()) as Record<string, unknown>;
+  const files = persons.map(async (person) => {
+    const path = `/api/persons/${person}/attachments`;
+    const { items } = (await (await get(path)).json()) as { items: { id: string }[] };
+    return Promise.all(
+      items.map(async (item) => ({ ...item, text: await (await get(`${path}/${item.id}`)).text() })),
+    );
+  });
+  return { subject, status, roles, files: await Promise.all(files) };
+}
+
+async function attach(way: Way, cookie: string, person: string, text: string): Promise<void> {
+  const path = `/api/persons/${person}/attachments?filename=${text}.txt`;
+  const headers = {
+    origin: ORIGIN,
+    cookie,
+    'content-type': 'text/plain',
+    'content-length': String(text.length),
+  };
+  expect((await way(new Request(`${ORIGIN}${path}`, { method: 'POST', headers, body: text }))).status).toBe(
+    201,
+  );
+}
+
 async function stateOf(way: Way, persons: readonly string[]): Promise<unknown> {
   const read = async (path: string) => (await way(new Request(`http://shop.localhost${path}`))).json();
   return {
@@ -117,24 +177,40 @@ async function stateOf(way: Way, persons: readonly string[]): Promise<unknown> {
   };
 }
 
-test('rows, sealed values, histories and roles go in, and come out again with what was added', async () => {
+test('rows, sealed values, histories, files, accounts and roles go in, and come out again with what was added', async () => {
   await provision(compiledIn);
+  const cookie = await signUp(compiledIn);
   const { id: berta } = await act<{ id: string }>(compiledIn, 'person/create', BERTA);
+  await attach(compiledIn, cookie, berta, 'passport');
   const before = await stateOf(compiledIn, [berta]);
-  expect(before).toMatchObject({
-    persons: [{ id: berta, ...BERTA }],
-    events: [[{ type: 'person.created', payload: { name: BERTA.name } }]],
-  });
+  const seenBefore = await seenBy(compiledIn, cookie, [berta]);
+  expect([before, seenBefore]).toMatchObject([
+    {
+      persons: [{ id: berta, ...BERTA }],
+      events: [[{ type: 'person.created', payload: { name: BERTA.name } }, { type: 'attachment.added' }]],
+    },
+    {
+      ...{ status: 'member', subject: { email: 'ada@example.com' }, roles: [{ key: 'owner' }] },
+      files: [[{ filename: 'passport.txt', text: 'passport' }]],
+    },
+  ]);
 
   await provision(deployed);
   await move(compiledIn, deployed);
   expect(await stateOf(visitDeployed, [berta])).toEqual(before);
+  expect(await seenBy(visitDeployed, cookie, [berta])).toEqual(seenBefore);
 
   const second = { ...BERTA, name: 'Carl', email: 'carl@muster.example', secret: 'his diagnosis' };
   const { id: carl } = await act<{ id: string }>(visitDeployed, 'person/create', second);
+  await attach(visitDeployed, cookie, carl, 'licence');
   const after = await stateOf(visitDeployed, [berta, carl]);
+  const seenAfter = await seenBy(visitDeployed, cookie, [berta, carl]);
   await move(deployed, compiledIn);
   expect(await stateOf(compiledIn, [berta, carl])).toEqual(after);
-  expect(after).toMatchObject({ persons: [BERTA, second] });
+  expect(await seenBy(compiledIn, cookie, [berta, carl])).toEqual(seenAfter);
+  expect([after, seenAfter]).toMatchObject([
+    { persons: [BERTA, second] },
+    { files: [[{ text: 'passport' }], [{ filename: 'licence.txt', text: 'licence' }]] },
+  ]);
   expect(place.incidents).toEqual([]);
 }, 60_000);

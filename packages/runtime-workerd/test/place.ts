@@ -93,7 +93,12 @@ export function openPlace({
   const instances = new Map(
     [ACME, BOLT, SECOND, OTHER, BESIDE, ...others].map((instance) => [instance.scope, instance]),
   );
-  const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
+  const stores = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
+  const blobs = (scope: string) => {
+    const store = stores.get(scope) ?? makeMemoryBlobStore({ now: Date.now });
+    stores.set(scope, store);
+    return store;
+  };
   const open = (
     bundles: Pick<Engine, 'unit'> = engine,
     others: Partial<ProcessLimits> = {},
@@ -130,11 +135,7 @@ export function openPlace({
         engine,
         identity,
         vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
-        blobs: (scope) => {
-          const store = blobs.get(scope) ?? makeMemoryBlobStore({ now: Date.now });
-          blobs.set(scope, store);
-          return store;
-        },
+        blobs,
         mailer,
         issuerFetch: fetch,
         modelFetch: fetch,
@@ -154,6 +155,7 @@ export function openPlace({
     paused,
     runtime: open(),
     engine,
+    blobs,
     directory: (tenant: string) => engine.unit(identity, tenant),
     /** Opens the platform's side over these bundles. */
     open,

@@ -66,6 +66,9 @@ const PATIENCE_MS = 2_000;
 const WAIT_MAX_MS = 9_000;
 /** The same for one that is started or replaced in order: on a busy machine that takes long, and no request is lost for it. */
 const WAIT_IN_ORDER_MS = 40_000;
+/** The memory that a bundle of usual size needs, in MiB, and the time until it has it. */
+const BUNDLE_MIB = 64;
+const LOADING_MS = 3_000;
 /** The longest wait for the end of instances that rest. */
 const REST_MS = 5_000;
 /** All of them are asked: not at each beat. */
@@ -90,6 +93,8 @@ export class VerticalProcess {
   /** Resolves when the process before is gone: two would write the same databases. With that process where it goes on. */
   #predecessor: Promise<HostChild | null> = Promise.resolve(null);
   #fullMib: number;
+  /** When bundles were handed to it of which it is not known whether their memory is counted yet. */
+  #handed: number[] = [];
   /** Whether instances that rest are being ended, so that there is memory. */
   #isRelieving = false;
   #restAgainAt = 0;
@@ -160,6 +165,17 @@ export class VerticalProcess {
     await this.#started().catch((error: unknown) => {
       throw this.#unavailable(error);
     });
+  }
+
+  /** Call it before a bundle is handed to the process. Ends instances that rest where there is no memory for it. */
+  async makeRoom(): Promise<void> {
+    const child = this.#present;
+    if (child === null) return;
+    const nowMs = performance.now();
+    this.#handed = this.#handed.filter((atMs) => nowMs - atMs < LOADING_MS);
+    this.#handed.push(nowMs);
+    const neededMib = (child.dataMib ?? 0) + this.#handed.length * BUNDLE_MIB;
+    if (neededMib > this.#options.limits.fullMib) await child.restInstances(REST_MS);
   }
 
   /** When work of a scope is due, in milliseconds since the epoch; null for never. */

@@ -18,7 +18,9 @@ const manifest = {
   roles: { owner: { name: 'Owner', permissions: ['person.read', 'person.write'] } },
   services: { robot: { name: 'Robot', permissions: ['person.read', 'person.write'] } },
   ownerRole: 'owner',
-  entities: { person: { read: 'person.read' } },
+  entities: {
+    person: { read: 'person.read', attachments: { read: 'person.read', write: 'person.write' } },
+  },
   env: { PAYMENT_KEY: { summary: 'Key of the payment provider', secret: true } },
 } satisfies VerticalManifest;
 
@@ -67,6 +69,7 @@ export const people = defineApp({
       input: z.strictObject({ person: personId }),
       output: person,
       permission: 'person.read',
+      http: { method: 'GET', path: '/api/persons/:person' },
       subjects: ({ person: id }) => [id],
       readOnly: true,
       run: ({ sql, unseal }, { person: id }) => {
