@@ -92,23 +92,17 @@ function rpProvider(selection: ProviderSelection, identity: IdentityChoice): Ver
 /**
  * Returns the secret of the chosen client at the chosen issuer, or undefined for a public client. A delivered secret
  * is the choice's own, as `putConfig` ensures. A secret from elsewhere counts only when that same place, where no
- * delivery reaches, says that it is for this issuer and client; one that is bound then counts more than a delivered
- * copy of it, which may be older. An empty delivered one makes a public client in any case.
+ * delivery reaches, says that it is for this issuer and client.
  */
 function readClientSecret(
   { config, env, envSpec }: SettingSources,
   identity: IdentityChoice,
 ): string | undefined {
-  const delivered = Object.hasOwn(config, CLIENT_SECRET_KEY) ? config[CLIENT_SECRET_KEY] : undefined;
-  if (delivered === '') return delivered;
+  if (Object.hasOwn(config, CLIENT_SECRET_KEY)) return config[CLIENT_SECRET_KEY];
   const bound: SettingSources = { config: {}, env, envSpec: {} };
   const preset: SettingSources = { config: {}, env: {}, envSpec };
-  if (readSetting(bound, CLIENT_SECRET_KEY) === undefined) return delivered ?? secretAt(preset, identity);
-  return secretAt(bound, identity) ?? delivered;
-}
-
-/** The secret of a place that says that it is for the chosen issuer and client. */
-function secretAt(place: SettingSources, identity: IdentityChoice): string | undefined {
+  const place = [bound, preset].find((each) => readSetting(each, CLIENT_SECRET_KEY) !== undefined);
+  if (place === undefined) return undefined;
   const issuer = readSetting(place, 'OIDC_ISSUER') ?? '';
   const clientId = readSetting(place, 'OIDC_CLIENT_ID') ?? '';
   return isSameClient({ mode: 'oidc', issuer, clientId }, identity)
