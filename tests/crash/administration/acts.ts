@@ -4,6 +4,7 @@
  */
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
 import { CONTROL_PLANE } from '@freehold/directory';
+import { STAFF_ISSUER } from '../../../packages/directory/test/platform.ts';
 import { manifestOf } from '../../../packages/directory/test/registry.ts';
 import { CHALLENGE, REDIRECT, VERIFIER } from '../../../packages/directory/test/staff.ts';
 import type { OpenedPlatform } from './open.ts';
@@ -18,8 +19,8 @@ export const acts = {
   'staff-tokens.create (device)': { action: 'staff-tokens.create', writer: 'staff/codes.ts' },
   'staff-tokens.revoke (secret)': { action: 'staff-tokens.revoke', writer: 'staff/codes.ts' },
   'staff-programs.create': { action: 'staff-programs.create', writer: 'staff/programs.ts' },
-  'staff-programs.end (page)': { action: 'staff-programs.end', writer: 'staff/programs.ts' },
-  'staff-tokens.revoke (page)': { action: 'staff-tokens.revoke', writer: 'staff/programs.ts' },
+  'staff-programs.end (issuer)': { action: 'staff-programs.end', writer: 'staff/programs.ts' },
+  'staff-tokens.revoke (issuer)': { action: 'staff-tokens.revoke', writer: 'staff/codes.ts' },
   'staff.sign-out-everywhere': { action: 'staff.sign-out-everywhere', writer: 'staff/programs.ts' },
   'service-tokens.create (wiring)': { action: 'service-tokens.create', writer: 'tokens/service-tokens.ts' },
   'service-tokens.revoke (wiring)': { action: 'service-tokens.revoke', writer: 'tokens/service-tokens.ts' },
@@ -142,12 +143,8 @@ const performers: Readonly<Record<ActName, Performer>> = {
   'staff-programs.create': act<'member'>(({ admin }, { member }, { request }) =>
     admitProgram(admin, member, { requestId: request }),
   ),
-  'staff-programs.end (page)': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
-    admin.staff.programs.end({ member, grant, requestId: request }),
-  ),
-  'staff-tokens.revoke (page)': act<'member' | 'grant'>(({ admin }, { member, grant }, { request }) =>
-    admin.staff.programs.end({ member, grant, requestId: request }),
-  ),
+  'staff-programs.end (issuer)': act<'login'>(signOutAtIssuer),
+  'staff-tokens.revoke (issuer)': act<'login'>(signOutAtIssuer),
   'staff.sign-out-everywhere': act<'member'>(({ admin }, { member }, { request }) =>
     admin.staff.programs.signOutEverywhere({ member, requestId: request }),
   ),
@@ -226,6 +223,15 @@ export async function endConsent(
   return connection;
 }
 
+/** The issuer tells that a member of the staff signed out everywhere. */
+function signOutAtIssuer(
+  { admin }: OpenedPlatform,
+  { login }: Readonly<Record<'login', string>>,
+  { request: requestId }: How,
+): Promise<void> {
+  return admin.staff.endSessions({ issuer: STAFF_ISSUER, subject: `sub-${login}`, requestId });
+}
+
 /** A member of the staff comes back from the issuer, in a browser of their own. */
 export async function signIn(
   admin: OpenedPlatform['admin'],
@@ -233,7 +239,7 @@ export async function signIn(
   requestId: string,
 ): Promise<void> {
   const outcome = await admin.staff.signIn({
-    issuer: 'https://id.example.test',
+    issuer: STAFF_ISSUER,
     subject: `sub-${login}`,
     email: `${login}@example.test`,
     emailVerified: true,

@@ -25,6 +25,7 @@ import {
 } from '../../../packages/directory/test/consent-provider.ts';
 import { makeKeyProvider } from '../../../packages/directory/test/key-provider.ts';
 import { makeMemoryPreviews } from '../../../packages/directory/test/memory-previews.ts';
+import { STAFF_ISSUER } from '../../../packages/directory/test/platform.ts';
 import { library, libraryVaultUnit } from '../../../packages/testkit/src/scope-contract/index.ts';
 import { type KillPoints, makeKillPoints } from './kill-points.ts';
 import { PLACE } from './protocol.ts';
@@ -104,7 +105,7 @@ export async function openInPlace(
       local: (vertical) => (vertical === 'library' ? libraryHost : own.local(vertical)),
     },
     baseDomains: ['apps.example'],
-    staffIssuer: 'https://id.example.test',
+    staffIssuer: STAFF_ISSUER,
     anchor: openAnchor({ file: join(place, PLACE.anchor) }),
     backups: withHolds(makeFileBackups(join(place, PLACE.backups)), held),
     hostnames: {

@@ -3,7 +3,7 @@
  * sets the rule for them.
  */
 import { OAuthError, readFormBody } from '@freehold/auth/programs';
-import { toTimestamp } from '@freehold/contracts';
+import { ID_PREFIXES, PlatformError, toTimestamp } from '@freehold/contracts';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import { type HostAdmin, type MemberActor, offeredPermissions, type StaffProgram } from '@freehold/directory';
 import type { Hono } from 'hono';
@@ -42,6 +42,20 @@ export function mountProgramsPage(
     return programsPage(member, items, { said, status, rule: await rule.show({ member, requestId }) });
   };
 
+  /** Ends a program or staff token; false for one that is not there, or not theirs. */
+  const end = async ({ member: actor, requestId }: Visit, id: string): Promise<boolean> => {
+    const [operation, params] = id.startsWith(`${ID_PREFIXES.token}_`)
+      ? ['staff-tokens.revoke', { token: id }]
+      : ['staff-programs.end', { program: id }];
+    try {
+      await hostAdmin.perform({ operation, params, query: {}, body: {}, actor, requestId });
+      return true;
+    } catch (error) {
+      if (error instanceof PlatformError && error.code === 'not_found') return false;
+      throw error;
+    }
+  };
+
   app.get(PROGRAMS_PATH, async (c) => {
     const member = await staffOf(staff, c.req.raw);
     const { requestId } = c.var;
@@ -70,13 +84,11 @@ export function mountProgramsPage(
         return show(visit, refused);
       }
     }
-    const by = { member: member.id, requestId };
     if (form.get('everywhere') === 'yes') {
-      await programs.signOutEverywhere(by);
+      await programs.signOutEverywhere({ member: member.id, requestId });
       return redirect('/');
     }
-    const isEnded = await programs.end({ ...by, grant: form.get('program') ?? '' });
-    return isEnded
+    return (await end(visit, form.get('program') ?? ''))
       ? redirect(PROGRAMS_PATH)
       : show(visit, { said: 'This program was ended before.', status: 404 });
   });

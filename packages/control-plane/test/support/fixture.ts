@@ -304,6 +304,8 @@ async function buildTenant(
     slug: app.slug,
     id: app.pending,
     member: member.id,
+    // Any other rule would end the programs that call here.
+    programs: 'any',
     fingerprint: issues.find(({ sample }) => sample.tenant === tenant)?.fingerprint ?? '',
     'push-tokens token': spare?.token.id ?? '',
     'service-tokens token': service?.token.id ?? '',
@@ -335,6 +337,7 @@ const SHARED: ReadonlySet<string> = new Set([
   'table',
   'vertical',
   'provider',
+  'programs',
   'subject',
   'name',
 ]);
@@ -374,6 +377,9 @@ function nameOf({ path }: AdminOperation, field: string): string {
   return `${[...path.matchAll(family)].find(([text]) => text.endsWith(`:${field}`))?.[1]} ${field}`;
 }
 
+/** Fields that name nothing that is made, and whose value the fixture says. */
+const FIXED: ReadonlySet<string> = new Set(['vertical', 'provider', 'fingerprint', 'programs']);
+
 /**
  * A request of an operation with fields about a house; the others are of their declared form.
  * @param pick the house that a field is about.
@@ -389,12 +395,7 @@ export function requestAbout(
     const fields = Object.keys(schemas[place].shape).flatMap((field): [string, unknown][] => {
       const value = pick(place, field)[nameOf(operation, field)];
       const isAsked = place === 'params' || namesThing(operation, place, field) || field in sample;
-      const isNew =
-        place !== 'params' &&
-        !namesThing(operation, place, field) &&
-        field !== 'vertical' &&
-        field !== 'provider' &&
-        field !== 'fingerprint';
+      const isNew = place !== 'params' && !namesThing(operation, place, field) && !FIXED.has(field);
       return value !== undefined && isAsked && !isNew ? [[field, value]] : [];
     });
     return { ...sample, ...Object.fromEntries(fields) };
@@ -404,8 +405,6 @@ export function requestAbout(
   for (const [field, schema] of Object.entries(schemas.query.shape))
     if (!namesThing(operation, 'query', field) && z.safeParse(schema, undefined).success) delete query[field];
   const body = operation.input.body ? filled('body') : null;
-  // Any other rule would end the programs that call here.
-  if (body && operation.name === 'program-policy.put') body.programs = 'any';
   // A list that narrows a right to some things: invented ones are not there.
   for (const field of ['scopes', 'verticals']) {
     const schema = schemas.body.shape[field];

@@ -23,11 +23,11 @@ import { appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { cancelWorkOf } from '../long-work/store.ts';
-import { byMember, revocationEntry, targetOf } from './operations.ts';
+import { byMember, targetOf } from './operations.ts';
 import { isAdmitted } from './policy-store.ts';
 import { CONTROL_PLANE, dropPrograms, listPrograms, type StaffProgram } from './program-store.ts';
 import { loadMember, type StaffRow } from './store.ts';
-import { deleteStaffToken, dropTokensOf, loadStaffToken } from './token-store.ts';
+import { dropTokensOf } from './token-store.ts';
 
 /** The consent of a member. */
 export interface AdmittedByStaff {
@@ -118,31 +118,6 @@ export const programMethods = (context: UnitContext) => {
     listStaffPrograms: ({ member }: { readonly member: string }): readonly StaffProgram[] =>
       listPrograms(db, { member: isAdmin(db, member) ? undefined : member, nowMs: context.now() }),
 
-    /** Ends a program or staff token: a member their own, an admin any. False for one that is not there, or not theirs. */
-    endStaffProgram: ({
-      grant: id,
-      member,
-      requestId,
-    }: Requested & { readonly grant: string; readonly member: string }): Logged<boolean> =>
-      logged(() => {
-        const isTheirs = (owner: string) => owner === member || isAdmin(db, member);
-        const grant = loadGrant(db, id);
-        if (grant && isTheirs(grant.personId)) {
-          endProgram(context, grant, { why: { by: member }, requestId });
-          return true;
-        }
-        const token = loadStaffToken(db, id);
-        const by = loadMember(db, member);
-        if (!token || !by || !isTheirs(token.member)) return false;
-        deleteStaffToken(db, id);
-        cancelWorkOf(db, [id], context.now());
-        appendAdminLog(context, byMember(by, { requestId, action: 'staff-tokens.revoke' }), {
-          ...revocationEntry(token, loadMember(db, token.member)?.tenant ?? null),
-          outcome: 'done',
-        });
-        return true;
-      }),
-
     /** Ends all sessions, programs and staff tokens of a member, and codes that would become one, with one row of the log. */
     signOutStaffEverywhere: ({ member, requestId }: Requested & { readonly member: string }): Logged<null> =>
       logged(() => {
@@ -179,12 +154,10 @@ function endProgram(
 ): void {
   deleteGrant(context.db, grant.id);
   // A program that gives its own access back may have begun work that is meant to end: `freehold logout` after a backup.
-  const isOwn = 'by' in why && why.by === undefined;
-  if (!isOwn) cancelWorkOf(context.db, [grant.id], context.now());
+  if ('cause' in why) cancelWorkOf(context.db, [grant.id], context.now());
   const owner = loadMember(context.db, grant.personId);
   if (!owner) throw new TypeError('a grant outlived the member who made it');
-  const by = ('by' in why && why.by !== undefined && loadMember(context.db, why.by)) || owner;
-  appendAdminLog(context, byMember(by, { requestId, action: 'staff-programs.end' }), {
+  appendAdminLog(context, byMember(owner, { requestId, action: 'staff-programs.end' }), {
     ...endingEntry(grant, owner.tenant),
     after: 'cause' in why ? { reason: why.cause } : null,
     outcome: 'done',

@@ -148,8 +148,6 @@ export interface StaffPrograms {
   ): Promise<{ readonly isClient: boolean }>;
   /** The programs and staff tokens of a member, newest first; for an admin those of everybody. At most 500 of each. */
   list(input: { readonly member: string }): Promise<readonly StaffProgram[]>;
-  /** Ends a program of the member, or for an admin anybody's. Returns whether there was one. */
-  end(input: Requested<{ readonly grant: string; readonly member: string }>): Promise<boolean>;
   /** Ends every session, program and staff token of a member. */
   signOutEverywhere(input: Requested<{ readonly member: string }>): Promise<void>;
 }
@@ -305,7 +303,6 @@ function makeStaffPrograms({
     refreshTokens: async (input) => published(await directory.refreshStaffProgram({ ...input, issuer })),
     revokeToken: async (input) => published(await directory.revokeStaffProgramToken(input)),
     list: (input) => directory.listStaffPrograms(input),
-    end: async (input) => published(await directory.endStaffProgram(input)),
     signOutEverywhere: async (input) => void (await published(await directory.signOutStaffEverywhere(input))),
   };
 }

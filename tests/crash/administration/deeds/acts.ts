@@ -55,14 +55,15 @@ export const actDeeds = {
     const member = await newMember(bench);
     return { args: { member }, effect: [row('program_grants WHERE person_id = ?', member)] };
   },
-  'staff-programs.end (page)': async (bench) => {
-    const member = await newMember(bench);
-    const grant = await connectProgram(bench.platform, member);
-    return { args: { member, grant }, effect: [noRow('program_grants WHERE id = ?', grant)] };
+  'staff-programs.end (issuer)': async (bench) => {
+    const { login, id } = await newSignedIn(bench);
+    const grant = await connectProgram(bench.platform, id);
+    return { args: { login }, effect: [noRow('program_grants WHERE id = ?', grant)] };
   },
-  'staff-tokens.revoke (page)': async (bench) => {
-    const { id, member } = await newStaffToken(bench);
-    return { args: { member, grant: id }, effect: [noRow('staff_tokens WHERE id = ?', id)] };
+  'staff-tokens.revoke (issuer)': async (bench) => {
+    const { login, id: member } = await newSignedIn(bench);
+    const { id } = await newStaffToken(bench, member);
+    return { args: { login }, effect: [noRow('staff_tokens WHERE id = ?', id)] };
   },
   'staff.sign-out-everywhere': async (bench) => {
     const { member } = await newStaffToken(bench);
@@ -186,11 +187,13 @@ async function invited(bench: Bench): Promise<{ readonly login: string; readonly
   return { login, id: (await bench.value('staff.put', { body })).id };
 }
 
-async function newMember(bench: Bench): Promise<string> {
-  const { login, id } = await invited(bench);
-  await signIn(bench.platform.admin, login, 'req-sign-in');
-  return id;
+async function newSignedIn(bench: Bench): ReturnType<typeof invited> {
+  const member = await invited(bench);
+  await signIn(bench.platform.admin, member.login, 'req-sign-in');
+  return member;
 }
+
+const newMember = async (bench: Bench): Promise<string> => (await newSignedIn(bench)).id;
 
 const withToken = (member: string) => ({
   args: { member },
@@ -198,8 +201,8 @@ const withToken = (member: string) => ({
 });
 
 /** A program of a new member of the staff, with a token. */
-async function newStaffToken(bench: Bench): Promise<Awaited<ReturnType<typeof staffToken>>> {
-  const member = await newMember(bench);
+async function newStaffToken(bench: Bench, given?: string): Promise<Awaited<ReturnType<typeof staffToken>>> {
+  const member = given ?? (await newMember(bench));
   // The helper of the directory's own tests needs only these parts of a platform.
   const platform = {
     admin: bench.platform.admin,
