@@ -490,10 +490,13 @@ test('the list that is seen is exported', async () => {
   const text = readFileSync(await (await download).path(), 'utf8');
   expect(text).toContain('Grace Brewster');
   expect(text).not.toContain('Alan Kay');
+  const workbook = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Workbook' }).click();
+  expect(readFileSync(await (await workbook).path(), 'latin1')).toMatch(/^PK/);
   // Those without the permission are offered neither.
   await bob.page.goto(`${origin}/repairs`);
   await bob.page.locator('tbody tr').first().waitFor();
-  expect(await bob.page.getByRole('link', { name: /Exportieren|Importieren/ }).count()).toBe(0);
+  expect(await bob.page.getByRole('link', { name: /Exportieren|Arbeitsmappe|Importieren/ }).count()).toBe(0);
   expect(ada.faults).toEqual([]);
 });
 

@@ -230,6 +230,10 @@ test('a file is sent and downloaded over its routes, in parts, and in the encodi
   const download = await ada.http('GET', '/api/animal-exports/file?q=zoe&archived=false');
   expect((await download.text()).split('\r\n')[1]).toMatch(/^anm_\w+,Zoë,cat,,,2.50,false,,,/);
   expect((await ada.http('GET', '/api/animal-exports/file?insured=true')).status).toBe(400);
+  const sheet = await ada.http('GET', '/api/animal-exports/file.xlsx?q=zoe');
+  expect(sheet.headers.get('content-disposition')).toBe('attachment; filename="animal-export.xlsx"');
+  const again = await ada.http('POST', '/api/animal-imports/file', new Uint8Array(await sheet.arrayBuffer()));
+  expect(await again.json()).toMatchObject({ lines: 1, missing: [] });
   const bad = ['name,fee', ...Array.from({ length: 1_001 }, (_, n) => `x${n},many`)].join('\n');
   const wrong = (await (await ada.http('POST', '/api/animal-imports/file', bad)).json()) as {
     readonly id: string;

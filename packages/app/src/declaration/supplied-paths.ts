@@ -51,7 +51,7 @@ export function suppliedPaths(
     ...(records.some(({ hasPages }) => hasPages) ? ['/api/declaration'] : []),
     ...transfersOf(operations).flatMap(({ type, imports, exports }) => [
       ...(imports ? [`/api/${type}-imports/file`, `/api/${type}-imports/:import/errors.csv`] : []),
-      ...(exports ? [`/api/${type}-exports/file`] : []),
+      ...(exports ? [`/api/${type}-exports/file`, `/api/${type}-exports/file.xlsx`] : []),
     ]),
     ...records.flatMap(({ path, type, attachments, hasPages }) => [
       `${path}/history`,

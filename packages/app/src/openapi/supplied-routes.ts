@@ -13,6 +13,7 @@ import { type DescribedRoute, PROBLEM_DOC_ROUTES } from '@freehold/vertical-host
 import { z } from 'zod';
 import type { App } from '../declaration/app.ts';
 import type { AddressedRecord } from '../declaration/records.ts';
+import { XLSX_TYPE } from '../record-files/xlsx-writer.ts';
 import { type Transfers, transfersOf } from '../records/records.ts';
 import { importSchema } from '../records/transfers.ts';
 import { declarationResponse, offeredResponse } from '../wire/declared.ts';
@@ -366,7 +367,7 @@ function fileRoutes({ type, imports, exports }: Transfers, operations: App['oper
             query: z.strictObject({ filename: z.string().max(255).optional() }),
             body: {
               'text/csv': null,
-              'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': null,
+              [XLSX_TYPE]: null,
             },
             answer: importSchema,
             status: 201 as const,
@@ -390,6 +391,15 @@ function fileRoutes({ type, imports, exports }: Transfers, operations: App['oper
             method: 'GET' as const,
             path: `/api/${type}-exports/file`,
             summary: `Download records of the type ${type} as CSV`,
+            query: query.omit({ cursor: true }),
+          },
+          {
+            ...about,
+            answer: { [XLSX_TYPE]: z.string() },
+            name: `${type}-export/download-workbook`,
+            method: 'GET' as const,
+            path: `/api/${type}-exports/file.xlsx`,
+            summary: `Download records of the type ${type} as a workbook`,
             query: query.omit({ cursor: true }),
           },
         ]

@@ -12,6 +12,7 @@ import { actingCaller, scopeOf } from '../request/caller.ts';
 import { invokeAsCaller } from '../request/records.ts';
 import { mountRoutes, type Route } from '../request/routes.ts';
 import { csvOfWorkbook, isWorkbook, WORKBOOK_BYTES_MAX } from './xlsx.ts';
+import { workbookOf, XLSX_TYPE } from './xlsx-writer.ts';
 
 /** The greatest size of a file that is sent: 50 MiB. */
 const FILE_BYTES_MAX = 50 * 1_024 * 1_024;
@@ -26,7 +27,7 @@ export function mountRecordFiles(app: Hono<AppEnv>, services: Services): void {
   );
 }
 
-function routesOf(services: Services, { type, imports, exports }: Transfers): Route[] {
+function routesOf(services: Services, { type, imports, exports, numbers }: Transfers): Route[] {
   const importing = `/api/${type}-imports`;
   return [
     ...(imports
@@ -52,18 +53,18 @@ function routesOf(services: Services, { type, imports, exports }: Transfers): Ro
       : []),
     ...(exports
       ? [
-          {
+          ...[undefined, numbers].map((ofWorkbook) => ({
             method: 'GET' as const,
-            path: `/api/${type}-exports/file`,
+            path: `/api/${type}-exports/file${ofWorkbook ? '.xlsx' : ''}`,
             answer: async (c: AppContext) => {
               // An anonymous caller learns nothing of the schema.
               await actingCaller(services, c);
               const operation = `${type}/export`;
               const read = textReader('The query', services.app.operations[operation]?.input as z.ZodType);
               const input = read(queryFields(new URL(c.req.url))) as object;
-              return download(services, c, { operation, input, name: `${type}-export` });
+              return download(services, c, { operation, input, name: `${type}-export`, numbers: ofWorkbook });
             },
-          },
+          })),
         ]
       : []),
   ];
@@ -172,36 +173,54 @@ interface CsvPart {
   readonly nextCursor: string | null;
 }
 
+interface Download {
+  readonly operation: string;
+  readonly input: object;
+  /** The name of the file, without its ending. */
+  readonly name: string;
+  /** The columns of numbers, of a workbook; undefined for CSV. */
+  readonly numbers?: ReadonlySet<string> | undefined;
+}
+
 /** Answers the parts of an operation as one file. The first part comes before the answer begins, with any refusal. */
 async function download(
   services: Services,
   c: AppContext,
-  { operation, input, name }: { readonly operation: string; readonly input: object; readonly name: string },
+  { operation, input, name, numbers }: Download,
 ): Promise<Response> {
   const partFrom = async (cursor: string | null): Promise<CsvPart> =>
     (await invokeAsCaller(services, c, operation, {
       ...input,
       ...(cursor === null ? {} : { cursor }),
     })) as CsvPart;
-  const encoder = new TextEncoder();
-  let part: CsvPart | null = await partFrom(null);
+  const first = await partFrom(null);
+  async function* parts(): AsyncGenerator<string> {
+    for (let part: CsvPart | null = first; part !== null; ) {
+      yield part.csv;
+      part = part.nextCursor === null ? null : await partFrom(part.nextCursor);
+    }
+  }
+  const chunks = numbers ? workbookOf(parts(), numbers) : encoded(parts());
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        if (part === null) {
-          controller.close();
-          return;
-        }
-        controller.enqueue(encoder.encode(part.csv));
-        part = part.nextCursor === null ? null : await partFrom(part.nextCursor);
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
       },
+      cancel: async () => void (await chunks.return(undefined)),
     },
     { highWaterMark: 0 },
   );
   return new Response(c.req.method === 'HEAD' ? null : body, {
     headers: {
-      'content-type': 'text/csv; charset=utf-8; header=present',
-      'content-disposition': `attachment; filename="${name}.csv"`,
+      'content-type': numbers ? XLSX_TYPE : 'text/csv; charset=utf-8; header=present',
+      'content-disposition': `attachment; filename="${name}.${numbers ? 'xlsx' : 'csv'}"`,
     },
   });
+}
+
+async function* encoded(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const part of parts) yield encoder.encode(part);
 }

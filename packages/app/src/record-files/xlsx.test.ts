@@ -1,7 +1,11 @@
 /** A workbook becomes the CSV of its first sheet, as Excel, LibreOffice and generators write it. */
-import { strToU8, zipSync } from 'fflate';
+import fc from 'fast-check';
+import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { expect, test } from 'vitest';
+import { runs } from '../../../testkit/src/index.ts';
+import { csvLine, guarded, readCsv } from '../records/csv.ts';
 import { csvOfWorkbook, isWorkbook } from './xlsx.ts';
+import { workbookOf as written } from './xlsx-writer.ts';
 
 const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -88,4 +92,60 @@ test('a small archive that unpacks to more than fits is refused before it is unp
   const bytes = workbookOf({ sheet: ' '.repeat(101 * 1_024 * 1_024) });
   expect(bytes.length).toBeLessThan(1_000_000);
   await expect(csvOfWorkbook(bytes).next()).rejects.toMatchObject({ code: 'payload_too_large' });
+});
+
+/** The cells of CSV, as a workbook knows them: it has no empty text, and no cell behind the last one of a row. */
+const cellsOf = (csv: string) =>
+  readCsv(csv, ',', true).records.map(([id = null, text = null, fee = null], row) => [
+    id,
+    text === '' ? null : text,
+    fee === null || row === 0 ? fee : Number(fee),
+  ]);
+
+test('what is written is read back as it was, in however many parts it comes, and its numbers are numbers', async () => {
+  const cell = fc.option(
+    fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 20 }),
+      fc.constantFrom(
+        '=1+1',
+        '0042',
+        '1e5',
+        '_x0041_',
+        '<b>&',
+        ' a ',
+        'two\r\nlines\u0007',
+        '12345678901234567890',
+      ),
+    ),
+    { nil: null },
+  );
+  const number = fc.integer({ min: -1e9, max: 1e9 }).map((cents) => (cents / 100).toFixed(2));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.tuple(fc.uuid(), cell, fc.option(number, { nil: null })), { maxLength: 4 }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      async (parts) => {
+        const lines = (rows: (typeof parts)[number]) =>
+          rows.map(([id, text, fee]) => csvLine([id, guarded(text), fee])).join('');
+        async function* source() {
+          for (const [at, rows] of parts.entries())
+            yield (at === 0 ? csvLine(['id', 'text', 'fee']) : '') + lines(rows);
+        }
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of written(source(), new Set(['fee']))) chunks.push(chunk);
+        const bytes = Buffer.concat(chunks);
+        const sheet = strFromU8(unzipSync(bytes)['xl/worksheets/sheet1.xml'] as Uint8Array);
+        expect(sheet.match(/<v>/g)?.length ?? 0).toBe(
+          parts.flat().filter(([, , fee]) => fee !== null).length,
+        );
+        expect(sheet).not.toMatch(/<f[ >]/);
+        let csv = '';
+        for await (const line of csvOfWorkbook(bytes)) csv += line;
+        expect(cellsOf(csv)).toEqual(cellsOf(csvLine(['id', 'text', 'fee']) + parts.map(lines).join('')));
+      },
+    ),
+    { numRuns: runs(100) },
+  );
 });

@@ -5,7 +5,7 @@
 import type { Page } from '@freehold/contracts';
 import type { LongWork, Operation, OperationContext } from '@freehold/kernel';
 import type { z } from 'zod';
-import type { RelatedId, RelatedRecord } from './fields.ts';
+import type { Field, RelatedId, RelatedRecord } from './fields.ts';
 import type { ImportPlan } from './import-plan.ts';
 import { recordOperations, recordWorks } from './operations.ts';
 import { presentOne } from './rows.ts';
@@ -172,6 +172,8 @@ export interface Transfers {
   readonly type: string;
   readonly imports: boolean;
   readonly exports: boolean;
+  /** The names of the fields that are numbers. */
+  readonly numbers: ReadonlySet<string>;
 }
 
 /** Returns the types of records whose files can be sent or downloaded: those whose operations were not replaced. */
@@ -185,8 +187,13 @@ export function transfersOf(operations: Readonly<Record<string, object>>): reado
       type: records.type,
       imports: ['import', 'import-part', 'import-errors'].every(isOwn),
       exports: isOwn('export'),
+      numbers: new Set(records.shape.table.fields.flatMap((field) => (isNumber(field) ? [field.name] : []))),
     };
   });
+}
+
+function isNumber({ valueType, isBoolean }: Field): boolean {
+  return valueType !== 'TEXT' && !isBoolean;
 }
 
 /**

@@ -213,10 +213,20 @@ function Tools({ kind, state, go, searchField, columns, chooseColumns }: ToolsPr
       )}
       <Columns {...{ kind, columns, chooseColumns }} />
       {operationOf(declaration, `${kind.type}/export`) && (
-        <a className="button quiet" href={`/api/${kind.type}-exports/file?${exported}`} download>
-          <Icon name="save" />
-          {t.export}
-        </a>
+        <>
+          <a className="button quiet" href={`/api/${kind.type}-exports/file?${exported}`} download>
+            <Icon name="save" />
+            {t.export}
+          </a>
+          <a
+            className="button quiet only-wide"
+            href={`/api/${kind.type}-exports/file.xlsx?${exported}`}
+            download
+          >
+            <Icon name="save" />
+            {t.workbook}
+          </a>
+        </>
       )}
       {operationOf(declaration, `${kind.type}/import`) && (
         <Link className="button quiet" to={`${kind.page}/import`}>

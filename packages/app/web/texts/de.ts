@@ -138,6 +138,7 @@ export const de: Texts = {
   },
   chooseLanguage: 'Sprache',
   export: 'Exportieren',
+  workbook: 'Arbeitsmappe',
   import: 'Importieren',
   importTitle: (several) => `${several} importieren`,
   importWhat:

@@ -134,6 +134,7 @@ export const en = {
   },
   chooseLanguage: 'Language',
   export: 'Export',
+  workbook: 'Workbook',
   import: 'Import',
   importTitle: (several: string) => `Import ${several.toLowerCase()}`,
   importWhat:
