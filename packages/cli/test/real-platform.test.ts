@@ -427,7 +427,7 @@ describe('bytes', () => {
       const refused = await run(['migrate', 'try', ...line, '--directory', app.folder]);
       expect([refused.status, refused.stderr]).toEqual([
         2,
-        expect.stringContaining('or a copy that is here'),
+        'Name the tenant and the scope, or a copy that is here by --copy.\n',
       ]);
     }
   });

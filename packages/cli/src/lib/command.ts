@@ -104,13 +104,15 @@ export function requireOptions({ options }: Pick<Described, 'options'>, raw: Raw
 export function unusable({ options }: Pick<Described, 'options'>, error: z.ZodError): PlatformError {
   const errors = error.issues.map(({ path, message }) => {
     const [field = '', ...inside] = path.map(String);
-    const name = Object.hasOwn(options, field) ? optionName(field) : `<${field}>`;
+    // A fault of the input as a whole names no value.
+    const name = field === '' ? '' : Object.hasOwn(options, field) ? optionName(field) : `<${field}>`;
     return { path: [name, ...inside].join('.'), message };
   });
   const [first] = errors;
   const message = (first?.message ?? '').replace(/\.$/, '');
   if (message === 'is missing')
     return new PlatformError('validation_failed', `${first?.path} is missing.`, { errors });
+  if (first?.path === '') return new PlatformError('validation_failed', `${message}.`, { errors });
   // Messages of zod are whole sentences; ours complete this one.
   const why = /^[A-Z]/.test(message) ? message : `it ${message}`;
   return new PlatformError('validation_failed', `${first?.path} cannot be used: ${why}.`, { errors });
