@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError, parseInput } from '@freehold/contracts';
-import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
+import { fileBudgetOf, makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
 import { makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { openDeployed } from '../../apps/platform/src/applications/deployed.ts';
@@ -61,6 +61,7 @@ const deployed = await openDeployed({
     blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId: scopeId as never, now: world.now }),
     archive: null,
     followCopies: () => undefined,
+    files: fileBudgetOf(Number.POSITIVE_INFINITY),
   },
   mailer: { send: async () => undefined },
   platformSecrets: ['the platform secret of the crash suite, long enough'],

@@ -324,6 +324,27 @@ export const RUNTIME: readonly Mutant[] = [
     killer: inNode(damaged, 'a copy takes its place where one page of it is damaged'),
   },
   {
+    id: 'open-instances-keep-others-out',
+    requirement: null,
+    claim: 'With few open files, instances that are asked again and again keep all others out.',
+    file: `${src}/process/open-instances.ts`,
+    find: 'if (first) first.isClosing = true;',
+    replace: '',
+    killer: inNode('packages/runtime-workerd/test/open-instances.test.ts', 'keep no other one out'),
+  },
+  {
+    id: 'open-instances-without-a-limit',
+    requirement: null,
+    claim: 'A vertical opens more instances than its process may have files, which ends it with all of them.',
+    file: `${src}/process/vertical-process.ts`,
+    find: 'this.#open.enter(scope) ?? (await this.#open.wait(scope))',
+    replace: '(() => undefined)',
+    killer: inNode(
+      'packages/runtime-workerd/test/process.test.ts',
+      'no more instances are used at once than may have files open',
+    ),
+  },
+  {
     id: 'lost-instance-cannot-be-restored',
     requirement: 'C-04',
     claim: 'An instance whose database is gone, and which is not served for that, takes no copy.',

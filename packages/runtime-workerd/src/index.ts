@@ -4,9 +4,10 @@ export { copyUnit } from './copies/copy-unit.ts';
 export { putBackUnfinished } from './copies/damage.ts';
 export { type CopiesStatus, DatabaseCopies, type DatabaseCopiesOptions } from './copies/database-copies.ts';
 export { type LayOutOptions, layOut } from './copies/lay-out.ts';
-export { objectIdOf } from './copies/object-files.ts';
+export { countInstances, objectIdOf } from './copies/object-files.ts';
 export type { PreviewPlace, PreviewRef } from './previews/ports.ts';
 export { type Walls, wallsHere } from './process/command.ts';
+export { limitForInstances, openInstancesMax } from './process/open-instances.ts';
 export { PROCESS_LIMITS, type ProcessFault, type ProcessLimits } from './process/vertical-process.ts';
 export {
   type HostedNode,

@@ -72,6 +72,15 @@ test('a platform that was busy itself does not take its processes for hung', asy
   expect([await processes.textOf('/version'), processes.pidOf(), place.faults]).toEqual(['1.0.0', pid, []]);
 });
 
+test('no more instances are used at once than may have files open', async () => {
+  await place.reopen({ instancesMax: 1 });
+  const used = await place.visit('/stream', ACME);
+  const refused = place.visit('/version', BOLT);
+  await expect(refused).rejects.toMatchObject({ status: 503, reason: 'too_many_open_files' });
+  expect([await processes.textOf('/version'), place.faults]).toEqual(['1.0.0', []]);
+  await used.body?.cancel();
+});
+
 test('work that a crash cut off is done without a request', async () => {
   const dueAtMs = Number(await processes.textOf('/due?ms=3000'));
   // From now on it is due even if the process dies.

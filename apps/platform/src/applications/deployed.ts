@@ -7,9 +7,12 @@ import { unitsIn } from '@freehold/engine-node';
 import {
   bundleUnit,
   copyUnit,
+  countInstances,
   DatabaseCopies,
   type EgressPolicy,
   type HostedLine,
+  limitForInstances,
+  openInstancesMax,
   type PreviewRef,
   putBackUnfinished,
   type ScriptRow,
@@ -31,7 +34,10 @@ import { openPreviewPlace } from './preview-place.ts';
 
 export interface DeployedOptions {
   readonly dataDirectory: string;
-  readonly storage: Pick<Storage, 'engine' | 'vault' | 'keyring' | 'blobs' | 'archive' | 'followCopies'>;
+  readonly storage: Pick<
+    Storage,
+    'engine' | 'vault' | 'keyring' | 'blobs' | 'archive' | 'files' | 'followCopies'
+  >;
   readonly mailer: Mail['mailer'];
   /** The platform's own secrets: each vertical's is derived from them. */
   readonly platformSecrets: readonly string[];
@@ -101,6 +107,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
   const runtime = new WorkerdRuntime({
     folder,
     missing,
+    limits: { instancesMax: openInstancesMax(storage.files.limit) },
     ...(isArchived ? { copies } : {}),
     engine,
     now,
@@ -150,7 +157,16 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
   }
   return {
     runtime,
-    warnings: slugs.length === 0 ? [] : missingWalls(wallsHere()),
+    warnings:
+      slugs.length === 0
+        ? []
+        : [
+            ...missingWalls(wallsHere()),
+            ...fewFiles(
+              storage.files.limit,
+              slugs.map((slug) => countInstances(join(folder, slug))),
+            ),
+          ],
     has: (slug) => runtime.serving(slug) !== null,
     // The runtime shows the vertical its secret: it is of no use to the caller.
     bound: (slug) =>
@@ -202,6 +218,15 @@ function missingWalls({ sandbox, memory, endsWithPlatform }: Walls): string[] {
       : ['Deployed verticals run outside of a sandbox: install bubblewrap. docs/runtime.md says why.']),
     ...(memory ? [] : [unlimited]),
     ...(endsWithPlatform ? [] : [orphaned]),
+  ];
+}
+
+/** A warning where a vertical has more instances than may be open at once. @param counts the number of each vertical. */
+export function fewFiles(limit: number, counts: readonly number[]): string[] {
+  const most = Math.max(0, ...counts);
+  if (most <= openInstancesMax(limit)) return [];
+  return [
+    `this process may have ${limit} files open, which is enough for ${openInstancesMax(limit)} instances of a deployed vertical at once, and one has ${most}: when more are used within some seconds, requests wait, or are refused for a moment. Raise the limit to ${limitForInstances(most)} (ulimit -n, or LimitNOFILE= of systemd).`,
   ];
 }
 

@@ -61,6 +61,11 @@ export function hasInstance({ object, databases }: ObjectFiles): boolean {
   return databases.some((name) => name !== `${object}.sqlite`);
 }
 
+/** The number of instances that have a database in a process's folder. */
+export function countInstances(folder: string): number {
+  return listObjects(folder).filter(hasInstance).length;
+}
+
 /** The size of a scope's databases on the disk, their logs included; null where it has none. Opens nothing. */
 export function databaseBytes(folder: string, scope: string): number | null {
   const object = objectIdOf(scope);

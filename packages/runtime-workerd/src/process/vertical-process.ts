@@ -6,6 +6,7 @@ import { PlatformError } from '@freehold/contracts';
 import { earliestAlarm } from './alarms.ts';
 import { type ChildEnd, type ChildLimits, type ChildOptions, type HostChild, startChild } from './child.ts';
 import { InFlight } from './in-flight.ts';
+import { OpenInstances } from './open-instances.ts';
 import { type SentRequest, sendOver } from './send.ts';
 
 export interface ProcessLimits extends ChildLimits {
@@ -21,6 +22,8 @@ export interface ProcessLimits extends ChildLimits {
    * and is replaced later. Default 4 seconds.
    */
   readonly drainMs: number;
+  /** The number of instances that have files open at once. Default: any number. */
+  readonly instancesMax: number;
 }
 
 export const PROCESS_LIMITS: ProcessLimits = {
@@ -32,6 +35,7 @@ export const PROCESS_LIMITS: ProcessLimits = {
   recoverMs: 60_000,
   fullMib: 1_280,
   drainMs: 4_000,
+  instancesMax: Number.POSITIVE_INFINITY,
 };
 
 /** The end of a process that was not in order. */
@@ -86,6 +90,7 @@ export class VerticalProcess {
   readonly #options: VerticalProcessOptions;
   /** The requests that wait for a process. */
   readonly #waiting = new InFlight();
+  readonly #open: OpenInstances;
   /** The process that runs or starts. */
   #child: Promise<HostChild> | null = null;
   /** The same, once it runs. */
@@ -110,6 +115,11 @@ export class VerticalProcess {
   constructor(options: VerticalProcessOptions) {
     this.#options = options;
     this.#fullMib = options.limits.fullMib;
+    this.#open = new OpenInstances({
+      max: options.limits.instancesMax,
+      clock: () => performance.now(),
+      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    });
   }
 
   get vertical(): string {
@@ -207,6 +217,8 @@ export class VerticalProcess {
     poolOf: (child: HostChild) => HostChild['requests'],
     isCopy = false,
   ): Promise<Response> {
+    const leave =
+      scope === '' ? () => undefined : (this.#open.enter(scope) ?? (await this.#open.wait(scope)));
     const wait = this.#waiting.begin(scope);
     try {
       const child = await this.#started().finally(() => wait('over'));
@@ -215,9 +227,11 @@ export class VerticalProcess {
       return await sendOver(poolOf(child), request, (error) => {
         this.#lastUsedAt = performance.now();
         if (isCopy) child.copies -= 1;
+        leave();
         end(error === null || request.signal?.aborted ? 'over' : 'broken');
       });
     } catch (error) {
+      leave();
       throw this.#unavailable(error);
     }
   }
@@ -254,6 +268,7 @@ export class VerticalProcess {
     }
     if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
     this.#requireOpen();
+    this.#open.restart();
     const child = await startChild(this.#options);
     this.#present = child;
     void child.exited.then(() => this.#ended(child));
