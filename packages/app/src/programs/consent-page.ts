@@ -30,7 +30,8 @@ export async function authorize(parts: ProgramParts, c: AppContext): Promise<Res
   const { query, isBack } = keptQuery(c.req.raw);
   if (query === null) return refused(visit, visit.t.programs.lost);
   if (!visit.subject?.session) {
-    if (!isBack) return keepQuery(query, { origin: visit.node.origin, signInUrl });
+    if (!isBack)
+      return keepQuery(query, { headers: c.req.raw.headers, origin: visit.node.origin, signInUrl });
     return message(visit, {
       title: visit.t.programs.signInFirst,
       sentence: visit.t.programs.signInAgain,

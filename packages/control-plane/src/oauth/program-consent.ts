@@ -41,7 +41,8 @@ export async function authorizeProgram(c: Context<ControlPlaneEnv>, deps: Consen
   if (query === null) return lost();
   const member = await staffOf(deps.staff, c.req.raw);
   if (!member) {
-    if (!isBack) return keepQuery(query, { origin: deps.origin(), signInUrl: signInAddress });
+    const { headers } = c.req.raw;
+    if (!isBack) return keepQuery(query, { headers, origin: deps.origin(), signInUrl: signInAddress });
     const { pathname, search } = new URL(c.req.url);
     return pageResponse({
       title: 'Sign in first',
