@@ -1,4 +1,5 @@
 /** Programs at an instance where people sign in with a browser: let in with its address alone, narrow, seen, and ended. */
+import { randomBytes, scryptSync } from 'node:crypto';
 import type { Mail } from '@freehold/auth';
 import { UnauthorizedError } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
@@ -12,6 +13,29 @@ const all = { access: 'all' };
 async function open(options: Parameters<typeof openSmallApp>[0] = {}) {
   const app = await openSmallApp({ business: 'The Inn', ...options });
   const owner = await app.signedIn('ada', 'Ada');
+  await owner.open('/');
+  return { app, owner, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+/** The same where the instance keeps accounts itself: Ada signs in with her password. */
+async function openWithAccounts() {
+  const app = await openSmallApp({
+    business: 'The Inn',
+    config: { AUTH_PROVIDER: 'directory' },
+    services: { mailer: { send: async () => undefined } },
+  });
+  const [email, password, salt] = ['ada@example.org', 'three blind mice in a row', randomBytes(16)];
+  const hash = scryptSync(password, salt, 32, { N: 2 ** 14, r: 8, p: 5 });
+  const [saltText, hashText] = [salt, hash].map((each) => each.toString('base64').replace(/=+$/, ''));
+  const passwordHash = `$scrypt$ln=14,r=8,p=5$${saltText}$${hashText}`;
+  await app.directory().importAccount({ email, emailVerified: true, name: 'Ada', passwordHash });
+  const { headers } = await app.reader().send('/api/auth/login', { email, password });
+  const owner = app.reader(
+    headers
+      .getSetCookie()
+      .map((each) => each.split(';')[0])
+      .join('; '),
+  );
   await owner.open('/');
   return { app, owner, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
@@ -34,35 +58,41 @@ const addGuest = async (owner: Reader): Promise<string> =>
 const nameOf = ({ tools }: { tools: readonly { name: string }[] }) => tools.map(({ name }) => name).sort();
 
 describe('the official client, given only the address', () => {
-  test('is let in, lists and calls, is named in history, refreshes, is ended, and finds the way in again', async () => {
-    await using opened = await open();
-    const { app, owner } = opened;
-    const store = new ProgramStore();
-    const client = await connect(app, store, allowing(owner, all));
-    expect(nameOf(await client.listTools())).toEqual(['guest_create', 'guest_get']);
-    const made = await client.callTool({ name: 'guest_create', arguments: { name: 'Grace' } });
-    const { id } = made.structuredContent as { id: string };
-    const history = await owner.api('GET', `/api/guests/${id}/history`);
-    expect(await history.json()).toMatchObject({
-      items: [{ actor: { name: 'Ada' }, program: { name: 'Claude Desktop' } }],
-    });
-    const story = await owner.open(`/log/history?type=guest&id=${id}`);
-    expect(story.text).toContain('<bdi>Ada</bdi>, through <bdi>Claude Desktop</bdi>');
+  test.each([
+    ['an issuer', open],
+    ['the instance itself', openWithAccounts],
+  ])(
+    'at %s: is let in, lists and calls, is named in history, refreshes, is ended, and finds the way in again',
+    async (_at, openAt) => {
+      await using opened = await openAt();
+      const { app, owner } = opened;
+      const store = new ProgramStore();
+      const client = await connect(app, store, allowing(owner, all));
+      expect(nameOf(await client.listTools())).toEqual(['guest_create', 'guest_get']);
+      const made = await client.callTool({ name: 'guest_create', arguments: { name: 'Grace' } });
+      const { id } = made.structuredContent as { id: string };
+      const history = await owner.api('GET', `/api/guests/${id}/history`);
+      expect(await history.json()).toMatchObject({
+        items: [{ actor: { name: 'Ada' }, program: { name: 'Claude Desktop' } }],
+      });
+      const story = await owner.open(`/log/history?type=guest&id=${id}`);
+      expect(story.text).toContain('<bdi>Ada</bdi>, through <bdi>Claude Desktop</bdi>');
 
-    store.spoilAccessToken();
-    const refreshed = await connect(app, store, null);
-    expect((await refreshed.callTool({ name: 'guest_get', arguments: { guest: id } })).isError).toBeFalsy();
+      store.spoilAccessToken();
+      const refreshed = await connect(app, store, null);
+      expect((await refreshed.callTool({ name: 'guest_get', arguments: { guest: id } })).isError).toBeFalsy();
 
-    const page = await owner.open('/oauth/programs');
-    expect(page.text).toContain('Claude Desktop');
-    const ended = await owner.send('/oauth/programs/end', fieldsOf(page, '/oauth/programs/end'));
-    expect(ended.location).toBe('/oauth/programs?done=ended');
-    expect((await owner.open('/oauth/programs')).text).toContain('There are none.');
-    await expect(connect(app, store, null)).rejects.toBeInstanceOf(UnauthorizedError);
-    const again = await connect(app, store, allowing(owner));
-    // Reading alone is what is ticked.
-    expect(nameOf(await again.listTools())).toEqual(['guest_get']);
-  });
+      const page = await owner.open('/oauth/programs');
+      expect(page.text).toContain('Claude Desktop');
+      const ended = await owner.send('/oauth/programs/end', fieldsOf(page, '/oauth/programs/end'));
+      expect(ended.location).toBe('/oauth/programs?done=ended');
+      expect((await owner.open('/oauth/programs')).text).toContain('There are none.');
+      await expect(connect(app, store, null)).rejects.toBeInstanceOf(UnauthorizedError);
+      const again = await connect(app, store, allowing(owner));
+      // Reading alone is what is ticked.
+      expect(nameOf(await again.listTools())).toEqual(['guest_get']);
+    },
+  );
 
   test('with the address of a document as its id needs no registration, and its host is shown', async () => {
     const id = 'https://claude.example/oauth/client.json';
