@@ -117,4 +117,17 @@ test('it is judged, killed while it is taken over, finished by the next process,
   await post(`/api/customer-imports/${id}/undo`, {});
   await until(id, 'undone');
   expect(await list()).toBe(0);
+
+  // The next migration is tried on a copy of the scope, which stays as it is.
+  const declared = readFileSync(app, 'utf8');
+  writeFileSync(app, declared.replace('email: z.email().optional()', '$&, visits: z.int().default(0)'));
+  freehold(folder, ['migrate', 'make', 'visits', '--write']);
+  const tried = freehold(folder, ['migrate', 'try', 'shop', 'main', '--json'], {
+    FREEHOLD_URL: place.url('api.localhost'),
+    FREEHOLD_TOKEN: platform.serviceToken(),
+  });
+  const { from, migrations } = JSON.parse(tried);
+  expect(migrations).toMatchObject([
+    { version: from + 1, changes: [{ name: 'customers', change: 'changed', rowsAfter: LINES }] },
+  ]);
 }, 300_000);

@@ -15,12 +15,18 @@ import { runLine, scratchDirectory } from './world.ts';
 
 const URL_OF = 'https://control.example';
 
-async function open(over: { readonly copy?: () => ReadableStream<Uint8Array> } = {}) {
+async function open(
+  over: { readonly copy?: () => ReadableStream<Uint8Array>; readonly isAsAsked?: boolean } = {},
+) {
   const backups = makeMemoryBackups();
   const platform = await openRealPlatform({
     backups,
     vertical: {
-      exportScopeLocal: async () => ({ format: 'sqlite', bookmark: 'bm_1', body: (over.copy ?? textCopy)() }),
+      exportScopeLocal: async ({ format }) => ({
+        format: over.isAsAsked ? (format ?? 'sqlite') : 'sqlite',
+        bookmark: 'bm_1',
+        body: (over.copy ?? textCopy)(),
+      }),
     },
   });
   onTestFinished(() => platform[Symbol.asyncDispose]());
@@ -400,11 +406,12 @@ describe('bytes', () => {
   test('a migration is tried on a copy of a scope, which is deleted, and the access log says who took it', async () => {
     using app = makeSmallApp();
     const copy = join(scratchDirectory(), 'shelf.sqlite');
-    await writeShelfCopy(copy);
+    await writeShelfCopy(copy, 'ndjson');
     const sql = "ALTER TABLE books ADD COLUMN shelf TEXT; UPDATE books SET shelf = 'A'";
     app.write('src/migrations.ts', migrationsText({ version: 3, name: 'shelves', sql }));
     const { run, scope, json } = await open({
       copy: () => new Response(readFileSync(copy)).body as ReadableStream<Uint8Array>,
+      isAsAsked: true,
     });
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('freehold-copy-'));
     const { status, stdout, stderr } = await run([

@@ -23,8 +23,8 @@ export function migrationsText(...more: readonly object[]): string {
   return `export const migrations = ${JSON.stringify([...APPLIED, ...more])};\n`;
 }
 
-/** Writes the copy of a scope of the small application, with 500 books, as `freehold scope pull` does. */
-export async function writeShelfCopy(file: string): Promise<void> {
+/** Writes a copy of a scope of the small application, with 500 books. */
+export async function writeShelfCopy(file: string, format: 'sqlite' | 'ndjson' = 'sqlite'): Promise<void> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-shelf-'));
   const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
   const { vertical } = defineApp({
@@ -40,7 +40,7 @@ export async function writeShelfCopy(file: string): Promise<void> {
   const tenantId = 'tnt_01j00000000000000000000001' as TenantId;
   const scopeId = 'scp_01j00000000000000000000001' as ScopeId;
   await host.provisionScopeLocal({ tenantId, scopeId, name: 'Shelf' });
-  const { body } = await host.exportScopeLocal({ tenantId, scopeId, format: 'sqlite' });
+  const { body } = await host.exportScopeLocal({ tenantId, scopeId, format });
   writeFileSync(file, Buffer.from(await new Response(body).arrayBuffer()));
   await engine.close();
   rmSync(dataDirectory, { recursive: true });

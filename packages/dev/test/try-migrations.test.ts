@@ -67,6 +67,17 @@ test('each migration that the scope lacks is measured, and the copy stays as it 
   expect(digest()).toBe(before);
 });
 
+test('a copy as text, which every engine gives away, is tried alike', async () => {
+  await writeShelfCopy(file, 'ndjson');
+  declare({ version: 3, name: 'half', sql: "UPDATE books SET title = 'A'" });
+  const before = digest();
+  expect(await tryMigrations(app.folder, file)).toMatchObject({
+    from: 2,
+    migrations: [{ version: 3, rowsWritten: 500, changes: [] }],
+  });
+  expect(digest()).toBe(before);
+});
+
 test('where nothing is missing, nothing is done', async () => {
   declare();
   expect(await tryMigrations(app.folder, file)).toMatchObject({ from: 2, migrations: [], lockedMs: 0 });
@@ -103,6 +114,7 @@ test.each([
     /The reason: FOREIGN KEY constraint failed/,
   ],
   ['a file that is none', () => writeFileSync(file, 'not a database'), /is not a copy of a scope/],
+  ['a text that is none', () => writeFileSync(file, '{}\n'), /its first line does not describe it/],
   ['an empty file', () => writeFileSync(file, ''), /is not a copy of a scope/],
   ['no file', () => rmSync(file), /There is no file at/],
 ])('it is refused: %s', async (_, arrange, message) => {

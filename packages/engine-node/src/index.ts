@@ -20,5 +20,6 @@ export { unitsIn } from './lib/unit-files.ts';
 export { lockDirectory as lockDataDirectory } from './lock.ts';
 export { makeMemoryBlobStore } from './memory/memory-blob-store.ts';
 export { type MemoryEngine, type MemoryEngineOptions, openMemoryEngine } from './memory/memory-engine.ts';
+export { load as loadTextCopy } from './processes/ndjson-load.ts';
 export { type Recovered, type RecoverOptions, recoverUnit } from './recover-unit.ts';
 export { type StorageStatus, UnreadableFile, type UnreadableUnit } from './units/storage-monitor.ts';

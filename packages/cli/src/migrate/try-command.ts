@@ -19,7 +19,7 @@ export const migrateTryCommand = command({
     'Brings a copy of a scope to this machine, runs on it the migrations of the application in this folder that it lacks, and',
     'shows the time of each, the rows that it wrote, and what it made, changed and dropped. A scope answers no call while its',
     'migrations run: that time is shown, too. The scope itself is not changed. The copy is tenant data: it is deleted at the',
-    'end, and the access log of the platform says who took it. With --copy, one that freehold scope pull brought is used, and',
+    'end, and the access log of the platform says who took it. With --copy, one that is here is used, and',
     'stays as it is.',
   ].join('\n'),
   examples: [
@@ -32,7 +32,10 @@ export const migrateTryCommand = command({
     { name: 'scope', summary: 'The id or the slug of the scope', optional: true },
   ],
   options: {
-    copy: { summary: 'A copy of a scope on this machine, as a SQLite file', placeholder: 'file' },
+    copy: {
+      summary: 'A copy of a scope on this machine, as a SQLite file or as NDJSON',
+      placeholder: 'file',
+    },
     directory: { summary: 'The folder of the application; the default is this one', placeholder: 'dir' },
     ...PROFILE_OPTION,
   },
@@ -75,8 +78,8 @@ async function withCopy<T>(
     throw new PlatformError('validation_failed', '<scope> is missing.');
   const directory = mkdtempSync(join(tmpdir(), 'freehold-copy-'));
   try {
-    const file = join(directory, 'copy.sqlite');
-    await pullScope({ tenant, scope, profile, file, force: false }, world);
+    const file = join(directory, 'copy');
+    await pullScope({ tenant, scope, profile, file, format: 'ndjson', force: false }, world);
     world.progress('Migrating the copy …');
     return await work(file);
   } finally {

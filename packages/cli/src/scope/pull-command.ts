@@ -40,7 +40,10 @@ export const pullCommand = command({
   run: async ({ tenant, scope, out = `${scope}.sqlite`, force, profile }, world) => {
     const file = resolve(world.cwd, out);
     requireFree(file, force);
-    const { bytes, bookmark } = await pullScope({ tenant, scope, profile, file, force }, world);
+    const { bytes, bookmark } = await pullScope(
+      { tenant, scope, profile, file, format: 'sqlite', force },
+      world,
+    );
     return {
       value: { file, bytes, bookmark },
       text: `Wrote ${file} (${bytesText(bytes)}). Look into it with freehold scope open ${out}`,

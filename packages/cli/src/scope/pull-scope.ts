@@ -14,13 +14,15 @@ export interface PullRequest {
   readonly scope: string;
   readonly profile: string | undefined;
   readonly file: string;
+  /** A database file, which not every engine can give away, or text, which all can. */
+  readonly format: 'sqlite' | 'ndjson';
   /** Whether an existing file is replaced. */
   readonly force: boolean;
 }
 
-/** Writes a scope as a SQLite file: whole, or not at all. The access log of the platform records it. */
+/** Writes a scope into a file: whole, or not at all. The access log of the platform records it. */
 export async function pullScope(
-  { tenant: ofTenant, scope: ofScope, profile, file, force }: PullRequest,
+  { tenant: ofTenant, scope: ofScope, profile, file, format, force }: PullRequest,
   world: World,
 ): Promise<{ readonly bytes: number; readonly bookmark: string | null }> {
   const call = callerOf(requireTarget(world, profile), world);
@@ -28,15 +30,15 @@ export async function pullScope(
   const scope = await scopeIdOf(call, tenant, ofScope);
   const { value } = (await call(adminOperations['scopes.export'], {
     params: { tenant, scope },
-    query: { format: 'sqlite' },
+    query: { format },
   })) as ClientResponse<{
     readonly format: string;
     readonly bookmark: string | null;
     readonly body: ReadableStream<Uint8Array>;
   }>;
-  if (value.format !== 'sqlite') {
+  if (value.format !== format) {
     await value.body.cancel();
-    throw new PlatformError('unsupported', 'The scope was answered in a form that is no database file.');
+    throw new PlatformError('unsupported', `The scope was answered in another form than ${format}.`);
   }
   const bytes = await saveStream(value.body, file, {
     force,

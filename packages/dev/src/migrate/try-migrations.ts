@@ -1,8 +1,17 @@
 /** `freehold migrate try`: runs the migrations that a scope lacks on a copy of it, and measures them. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNodeDatabase } from '@freehold/engine-node';
+import { loadTextCopy, openNodeDatabase } from '@freehold/engine-node';
 import { makeScopeUnit } from '@freehold/kernel';
 import { appliedMigrations, type MigrationSet, migrate, type SqlDatabase } from '@freehold/store';
 import { withLoaded } from '../build/load-project.ts';
@@ -45,7 +54,7 @@ export interface SchemaChange {
 
 /**
  * Tries the migrations of the application in a folder on a copy of a scope. The file itself is not changed.
- * @param file a copy as a SQLite file: that of `freehold scope pull`.
+ * @param file a copy as a SQLite file, or as NDJSON.
  * @throws DevError for a folder without an application, for a file that is no copy of one of its scopes, and for a
  * migration that fails, with what SQLite says.
  */
@@ -57,14 +66,32 @@ export async function tryMigrations(folder: string, file: string): Promise<Tried
     const directory = mkdtempSync(join(tmpdir(), 'freehold-migrate-'));
     try {
       const path = join(directory, 'copy.sqlite');
-      copyFileSync(file, path);
+      const unit = makeScopeUnit(app.vertical);
+      if (isText(file)) await loadTextCopy({ from: file, to: path, kind: unit.kind }).catch(damaged);
+      else copyFileSync(file, path);
       // The platform's own come with the platform.
-      const set = makeScopeUnit(app.vertical).migrations.find(({ guarded }) => guarded);
+      const set = unit.migrations.find(({ guarded }) => guarded);
       return tryOn(path, set as MigrationSet);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
   });
+}
+
+/** Whether a copy is lines of JSON, rather than a database. */
+function isText(file: string): boolean {
+  const start = Buffer.alloc(1);
+  const opened = openSync(file, 'r');
+  try {
+    return readSync(opened, start) === 1 && start.toString() === '{';
+  } finally {
+    closeSync(opened);
+  }
+}
+
+function damaged(cause: unknown): never {
+  const { message, reason = 'copy_damaged' } = cause as Error & { readonly reason?: string };
+  throw new DevError('validation_failed', message, { reason, cause });
 }
 
 function tryOn(path: string, set: MigrationSet): TriedMigrations {
