@@ -18,7 +18,15 @@ import {
 let opened: EmbeddedPlatform;
 const ada = new Caller();
 /** Ids that are made on the way and used below. */
-const made = { customer: '', order: '', event: '', invocation: '', bookmark: '', attachment: '' };
+const made = {
+  customer: '',
+  order: '',
+  event: '',
+  invocation: '',
+  bookmark: '',
+  attachment: '',
+  snapshot: '',
+};
 let copy: ArrayBuffer;
 
 const CONNECTION = 'con_01j00000000000000000000001';
@@ -99,6 +107,8 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   }),
   connectorAttachmentOpen: () => ({ fields: { connection: CONNECTION, attachment: made.attachment } }),
   snapshot: () => ({ fields: { name: 'before the test' } }),
+  snapshotOpen: () => ({ fields: { snapshot: made.snapshot } }),
+  snapshotDelete: () => ({ fields: { snapshot: made.snapshot } }),
   bookmarks: () => ({ fields: { limit: 5 } }),
   export: () => ({ fields: { format: 'sqlite' } }),
   restore: () => ({
@@ -141,6 +151,7 @@ test('every route of the management contract answers as it should, and none is u
     const expected = typeof call === 'number' ? call : MANAGEMENT_ROUTES[name].status;
     expect([name, response.status], body.slice(0, 300)).toEqual([name, expected]);
     if (name === 'export') copy = await response.arrayBuffer();
+    if (name === 'snapshot') made.snapshot = (JSON.parse(body) as { id: string }).id;
     if (name === 'connectorAttachmentUpload') made.attachment = (JSON.parse(body) as { id: string }).id;
     if (name === 'connectorAttachmentOpen') expect(body).toBe('the plan');
   }

@@ -8,6 +8,7 @@ import {
   PlatformError,
   problemDocument,
   type ScopeEntitlements,
+  type ScopeExport,
   type ScopeRef,
   type ScopeSnapshots,
   type VerticalScopeHost,
@@ -259,6 +260,15 @@ export function makeVerticalDouble(): VerticalDouble {
     },
   };
 
+  const copyOf = ({ body, format, bookmark }: ScopeExport) =>
+    new Response(body, {
+      headers: {
+        'content-type': EXPORT_MEDIA_TYPES[format],
+        [EXPORT_FORMAT_HEADER]: format,
+        ...(bookmark === null ? {} : { [EXPORT_BOOKMARK_HEADER]: bookmark }),
+      },
+    });
+
   const answer = async (request: Request): Promise<unknown> => {
     const url = new URL(request.url);
     const text = await request.text();
@@ -317,6 +327,9 @@ export function makeVerticalDouble(): VerticalDouble {
         const filters = JSON.parse(query.filters ?? '[]');
         return local.introspectScopeTable({ ...query, table, filters } as never);
       }
+      case 'POST /internal/snapshot/delete':
+        await local.deleteSnapshotLocal(body);
+        return { snapshot: body.snapshot };
       case 'POST /internal/query':
         return local.introspectScopeQuery(body);
       case 'GET /internal/facets':
@@ -353,16 +366,8 @@ export function makeVerticalDouble(): VerticalDouble {
         return local.snapshotScopeLocal(body);
       case 'POST /internal/restore':
         return local.restoreScopeLocal(query as never, bytesOf(text));
-      case 'GET /internal/export': {
-        const copy = await local.exportScopeLocal(query as never);
-        return new Response(copy.body, {
-          headers: {
-            'content-type': EXPORT_MEDIA_TYPES[copy.format],
-            [EXPORT_FORMAT_HEADER]: copy.format,
-            ...(copy.bookmark === null ? {} : { [EXPORT_BOOKMARK_HEADER]: copy.bookmark }),
-          },
-        });
-      }
+      case 'GET /internal/export':
+        return copyOf(await local.exportScopeLocal(query as never));
       case 'GET /internal/cause':
         return local.eventCauseLocal(query as never);
       case 'GET /internal/effects':
@@ -377,8 +382,11 @@ export function makeVerticalDouble(): VerticalDouble {
         return local.connectorInvokeLocal(body);
       case 'GET /internal/migrations':
         return { items: await local.appliedMigrationsLocal(scope) };
-      default:
+      default: {
+        const snapshot = /^GET \/internal\/snapshots\/(\w+)$/.exec(`${request.method} ${url.pathname}`)?.[1];
+        if (snapshot) return copyOf(await local.openSnapshotLocal({ ...scope, snapshot }));
         throw new PlatformError('not_found', 'There is no such route.');
+      }
     }
   };
 

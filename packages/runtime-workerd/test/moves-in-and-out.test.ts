@@ -214,3 +214,45 @@ test('rows, sealed values, histories, files, accounts and roles go in, and come 
   ]);
   expect(place.incidents).toEqual([]);
 }, 60_000);
+
+test('a snapshot is handed out, restored from, and deleted', async () => {
+  const ref = { tenantId: ACME.tenant, scopeId: ACME.scope };
+  const order = (path: string, fields: object = {}) =>
+    deployed(
+      managed(
+        path,
+        {},
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ ...ref, ...fields }),
+        },
+      ),
+    );
+  const write = async (name: string) =>
+    (
+      await act<{ id: string }>(visitDeployed, 'person/create', {
+        ...BERTA,
+        name,
+        email: `${name}@muster.example`,
+      })
+    ).id;
+  const nameOf = async (person: string) =>
+    (await act<{ name?: string }>(visitDeployed, 'person/get', { person })).name;
+  await provision(deployed);
+  const before = await write('Dora');
+  const taken = await order('snapshot', { name: 'before Emil' });
+  expect(taken.status).toBe(201);
+  const { id: snapshot } = (await taken.json()) as { id: string };
+  const after = await write('Emil');
+  const open = () => deployed(managed(`snapshots/${snapshot}`, ref));
+  const { body } = await open();
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+  const restored = await deployed(managed('restore', { ...ref, format: 'ndjson' }, init));
+  expect([restored.status, await nameOf(before), await nameOf(after)]).toEqual([200, 'Dora', undefined]);
+  expect((await order('snapshot/delete', { snapshot })).status).toBe(200);
+  const gone = await open();
+  expect([gone.status, await gone.json()]).toMatchObject([404, { reason: 'unknown_snapshot' }]);
+  expect(place.incidents).toEqual([]);
+}, 60_000);

@@ -72,7 +72,7 @@ function hostOf(act: () => never | Promise<never>): VerticalScopeHost {
   return Object.fromEntries(members.map((member) => [member, act])) as unknown as VerticalScopeHost;
 }
 
-test('D-01 every route of the specification is there, and seven beyond it', () => {
+test('D-01 every route of the specification is there, and nine beyond it', () => {
   const named = `export, restore, bookmarks, migrations, rewind, snapshot, delete-scope, tables, tables/:table, query, history, facets, cause, effects, invocation, dead-letters, denials, denials/summary, platform-requests, platform-requests/history, platform-requests/settle, connector-invoke, connector-attachment, connector-attachment/:attachment, connector-grant, provision, reconcile, configure, owner-seat, owner-claim`;
   expect(ROUTE_NAMES.map((name) => MANAGEMENT_ROUTES[name].path)).toEqual([
     ...named.split(', '),
@@ -83,6 +83,8 @@ test('D-01 every route of the specification is there, and seven beyond it', () =
     'dead-letters/retry',
     'shred-subject',
     'examine-copy',
+    'snapshots/:snapshot',
+    'snapshot/delete',
   ]);
 });
 

@@ -118,7 +118,8 @@ function requestBody(route: ManagementRoute): Part | undefined {
 
 function answer(route: ManagementRoute): Part {
   if (route.answers === 'json') return { 'application/json': { schema: route.response } };
-  const types = route === MANAGEMENT_ROUTES.export ? Object.values(EXPORT_MEDIA_TYPES) : [];
+  const isCopy = headersOfBytes.get(route)?.includes(EXPORT_FORMAT_HEADER) === true;
+  const types = isCopy ? Object.values(EXPORT_MEDIA_TYPES) : [];
   return Object.fromEntries(
     (types.length > 0 ? types : ['application/octet-stream']).map((type) => [type, BYTES]),
   );
@@ -126,5 +127,6 @@ function answer(route: ManagementRoute): Part {
 
 const headersOfBytes = new Map<ManagementRoute, readonly string[]>([
   [MANAGEMENT_ROUTES.export, [EXPORT_FORMAT_HEADER, EXPORT_BOOKMARK_HEADER]],
+  [MANAGEMENT_ROUTES.snapshotOpen, [EXPORT_FORMAT_HEADER, EXPORT_BOOKMARK_HEADER]],
   [MANAGEMENT_ROUTES.connectorAttachmentOpen, [ATTACHMENT_RECORD_HEADER]],
 ]);

@@ -12,6 +12,7 @@ export const SCOPE = { tenantId: `tnt_${ULID}`, scopeId: `scp_${ULID}` };
 export const AT = '2026-11-21T08:30:00.000Z';
 export const CONNECTION = `con_${ULID}`;
 export const ATTACHMENT = `att_${ULID}`;
+const SNAPSHOT = `snp_${ULID}`;
 const EVENT_ID = `evt_${ULID}`;
 const INVOCATION_ID = `inv_${ULID}`;
 const REQUEST_ID = `prq_${ULID}`;
@@ -36,6 +37,8 @@ export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>
   migrations: {},
   rewind: { bookmark: 'bm_7' },
   snapshot: { name: 'before the move' },
+  snapshotOpen: { snapshot: SNAPSHOT },
+  snapshotDelete: { snapshot: SNAPSHOT },
   deleteScope: {},
   tables: {},
   table: {

@@ -120,6 +120,10 @@ export const snapshotRecord = z
   })
   .meta({ id: 'Snapshot' });
 
+/** A copy that a vertical keeps. */
+export const snapshotRef = z.strictObject({ ...scopeRef.shape, snapshot: snapshotId });
+export const snapshotDeleted = z.object({ snapshot: snapshotId });
+
 /** A commit that can be rewound to. Bookmarks of one scope sort in the order of their commits. */
 export const bookmarkRecord = z.object({ bookmark: z.string(), at: timestamp }).meta({ id: 'Bookmark' });
 export const bookmarksQuery = z.strictObject({

@@ -216,6 +216,21 @@ export const MANAGEMENT_ROUTES = {
     ),
     takes: 'bytes',
   },
+  snapshotOpen: {
+    ...read(
+      'snapshots/:snapshot',
+      'The bytes of a copy that it keeps',
+      copies.snapshotRef,
+      copies.exportHead,
+    ),
+    answers: 'bytes',
+  },
+  snapshotDelete: write(
+    'snapshot/delete',
+    'Deletes a copy that it keeps',
+    copies.snapshotRef,
+    copies.snapshotDeleted,
+  ),
 } as const satisfies Readonly<Record<string, ManagementRoute>>;
 
 function read<Request extends z.ZodType, Response extends z.ZodType>(

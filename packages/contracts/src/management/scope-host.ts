@@ -109,7 +109,7 @@ export interface ScopeConnector {
   ): Promise<connectors.OpenAttachment>;
 }
 
-/** Beyond the contract: the snapshots that a co-located host keeps. */
+/** Beyond the specification: the snapshots that a host keeps. */
 export interface ScopeSnapshots {
   /** Newest first. */
   listSnapshotsLocal(ref: shared.ScopeRef): Promise<readonly copies.SnapshotRecord[]>;

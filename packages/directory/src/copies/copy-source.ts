@@ -1,41 +1,31 @@
 /** Where the bytes of a copy come from: the place of backups, or a vertical's own snapshots. */
-import {
-  PlatformError,
-  type ScopeExport,
-  type ScopeSnapshots,
-  type VerticalScopeHost,
-} from '@freehold/contracts';
+import type { PlatformError, ScopeExport } from '@freehold/contracts';
 import { type BackupDeps, openBackup, requireStore } from '../backups/backup-store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { scopeRefOf } from '../scopes/target.ts';
-import type { VerticalGateway } from '../verticals/gateway.ts';
-import { noVertical } from '../verticals/reach.ts';
+import { openSnapshot, snapshotsStay } from '../verticals/open-copy.ts';
 import type { RestoreWork } from './operations.ts';
 
 /** Opens a copy for a restore. */
 export async function openCopy(
-  { gateway, backups }: BackupDeps,
+  deps: BackupDeps,
   scope: ScopeRecord,
   from: RestoreWork['from'],
 ): Promise<Pick<ScopeExport, 'format' | 'body'>> {
   if ('backup' in from)
-    return { format: from.backup.format, body: await openBackup(requireStore(backups), from.backup) };
-  const keeper = snapshotsOf(gateway, scope.vertical, 'opens none');
-  return keeper.openSnapshotLocal({ ...scopeRefOf(scope), snapshot: from.snapshot });
+    return {
+      format: from.backup.format,
+      body: await openBackup(requireStore(deps.backups), from.backup),
+    };
+  return orSnapshotsStay(scope, openSnapshot(deps, scope, from.snapshot));
 }
 
-/**
- * The host that opens and deletes a vertical's snapshots. By the management contract a worker only takes them.
- * @throws PlatformError `unsupported` (501): reason `no_vertical`, or `snapshots_stay` for a vertical without such a host.
- */
-export function snapshotsOf(gateway: VerticalGateway, vertical: string, what: string): ScopeSnapshots {
-  const host: (VerticalScopeHost & Partial<ScopeSnapshots>) | null = gateway.local(vertical);
-  if (host?.openSnapshotLocal && host.deleteSnapshotLocal && host.listSnapshotsLocal)
-    return host as VerticalScopeHost & ScopeSnapshots;
-  if (!host && !gateway.bound(vertical)) throw noVertical(vertical);
-  throw new PlatformError(
-    'unsupported',
-    `The vertical ${vertical} keeps its snapshots to itself: it ${what} for the platform. An export can be kept outside.`,
-    { reason: 'snapshots_stay' },
-  );
+/** Says of a worker that lacks the routes of snapshots, as those of an earlier version do, what that means. */
+export async function orSnapshotsStay<T>({ vertical }: ScopeRecord, asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    const { code, reason } = error as Partial<PlatformError>;
+    const lacksRoute = code === 'not_found' && reason !== 'unknown_snapshot' && reason !== 'unknown_scope';
+    throw lacksRoute || reason === 'host_cannot' ? snapshotsStay(vertical) : error;
+  }
 }

@@ -227,7 +227,8 @@ test.each(['both', 'local'] as const)(
       openSnapshotLocal: async () => ({ format: 'ndjson', bookmark: null, body: body() }),
       restoreScopeLocal: () => Promise.reject(refuse),
     });
-    platform.fieldwork.fault = async () => problemDocument(refuse);
+    platform.fieldwork.fault = async (request) =>
+      request.method === 'GET' ? platform.fieldwork.served(request) : problemDocument(refuse);
     platform.reach = reach;
     const restore = await platform.finish(call('scopes.restore', { body: { from: { snapshot: id } } }));
     expect(restore).toMatchObject({ state: 'failed', problem: { status: 413 } });
@@ -244,16 +245,33 @@ test('a snapshot that its vertical has lost can still be taken off the list', as
   expect((await call('snapshots.list')).value).toMatchObject({ items: [] });
 });
 
-test('a worker alone opens no snapshots: restoring and deleting is 501 with a diagnosis, and nothing is written', async () => {
+test('a worker opens and deletes the snapshots that it keeps; one of an earlier version is 501 with a diagnosis', async () => {
+  const { platform, call } = await openWithScope();
+  const { fieldwork } = platform;
+  const { id } = (await call('snapshots.take', { body: {} })).value as { id: string };
+  platform.reach = 'bound';
+  const restore = () => call('scopes.restore', { body: { from: { snapshot: id } } });
+  const remove = () => call('snapshots.delete', { params: { snapshot: id } });
+  fieldwork.fault = async (request) =>
+    /\/snapshots?\//.test(request.url)
+      ? problemDocument(new PlatformError('not_found', 'There is no such route.'))
+      : fieldwork.served(request);
+  const diagnosis = { status: 501, reason: 'snapshots_stay' };
+  expect(await platform.finish(restore())).toMatchObject({ state: 'failed', problem: diagnosis });
+  expect(await refusal(remove())).toMatchObject(diagnosis);
+  expect((await call('snapshots.list')).value).toMatchObject({ items: [{ id }] });
+  fieldwork.fault = null;
+  fieldwork.copy = 'something newer';
+  expect(await platform.finish(restore())).toMatchObject({ state: 'done' });
+  expect(fieldwork.copy).toBe('a copy');
+  expect((await remove()).status).toBe(204);
+  expect((await call('snapshots.list')).value).toMatchObject({ items: [] });
+});
+
+test('without its vertical nothing of a copy is done: 501 with a diagnosis, and nothing is written', async () => {
   const { platform, call, log } = await openWithScope();
   const { id } = (await call('snapshots.take', { body: {} })).value as { id: string };
   const before = await log();
-  platform.reach = 'bound';
-  for (const again of [
-    () => call('scopes.restore', { body: { from: { snapshot: id } } }),
-    () => call('snapshots.delete', { params: { snapshot: id } }),
-  ])
-    expect(await refusal(again())).toMatchObject({ status: 501, reason: 'snapshots_stay' });
   platform.reach = 'none';
   for (const again of [
     () => call('scopes.restore', { body: { from: { snapshot: id } } }),

@@ -5,18 +5,21 @@ import {
   type Restored,
   restoreResponse,
   rewindResponse,
+  type ScopeSnapshots,
+  snapshotDeleted,
   snapshotRecord,
+  type VerticalScopeHost,
 } from '@freehold/contracts';
 import { requireStore, verifyBackup } from '../backups/backup-store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, Effects } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongEffect } from '../long-work/effects.ts';
-import { scopeRefOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/client.ts';
 import { ifMissing, presenceOf } from '../verticals/examine-copy.ts';
+import { snapshotsStay } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import { openCopy, snapshotsOf } from './copy-source.ts';
+import { openCopy, orSnapshotsStay } from './copy-source.ts';
 import type {
   RestoreWork,
   scopesRestore,
@@ -72,8 +75,7 @@ export const restoreEffect: LongEffect<RestoreWork, Restored, RestoreDeps> = {
   check: async ({ gateway, backups, target }, call) => {
     const { from } = (call as unknown as CallOf<typeof scopesRestore>).body;
     const { vertical } = (await target(call)).scope;
-    if (from.snapshot !== undefined) return void snapshotsOf(gateway, vertical, 'opens none');
-    requireStore(backups);
+    if (from.snapshot === undefined) requireStore(backups);
     requireKnownVertical(gateway, vertical);
   },
   plan: planRestore,
@@ -106,11 +108,20 @@ export const restoreEffect: LongEffect<RestoreWork, Restored, RestoreDeps> = {
 
 const deleteSnapshotEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) =>
-    void snapshotsOf(gateway, (await target(call)).scope.vertical, 'deletes none'),
-  run: async ({ gateway }, call, scope) => {
+    requireKnownVertical(gateway, (await target(call)).scope.vertical),
+  run: async (deps, call, scope) => {
     const { snapshot } = (call as unknown as CallOf<typeof snapshotsDelete>).params;
-    const keeper = snapshotsOf(gateway, scope.vertical, 'deletes none');
-    await keeper.deleteSnapshotLocal({ ...scopeRefOf(scope), snapshot }).catch((error: unknown) => {
+    const asked = askScope(deps, scope, {
+      path: 'snapshot/delete',
+      body: { snapshot },
+      answer: snapshotDeleted,
+      local: async (host: VerticalScopeHost & Partial<ScopeSnapshots>, ref) => {
+        if (!host.deleteSnapshotLocal) throw snapshotsStay(scope.vertical);
+        await host.deleteSnapshotLocal({ ...ref, snapshot });
+        return { snapshot };
+      },
+    });
+    await orSnapshotsStay(scope, asked).catch((error: unknown) => {
       // An earlier call may have deleted it, and its answer was lost.
       if (!(error instanceof PlatformError && error.reason === 'unknown_snapshot')) throw error;
     });

@@ -8,6 +8,8 @@ import {
   PlatformError,
   type ScopeExport,
   type ScopeRef,
+  type ScopeSnapshots,
+  type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import {
@@ -43,13 +45,37 @@ export async function openScopeCopy(
 ): Promise<ScopeExport> {
   const scope = { tenantId: tenant, scopeId: id };
   const bound = gateway.bound(vertical);
-  if (bound) return openCopy(bound, { scope, format }, deadline);
+  if (bound) return openCopy(bound, { scope, path: 'export', format }, deadline);
   const local = gateway.local(vertical);
   if (!local) throw noVertical(vertical);
-  const { body, ...given } = await local.exportScopeLocal({
-    ...scope,
-    ...(format === undefined ? {} : { format }),
-  });
+  return judged(await local.exportScopeLocal({ ...scope, ...(format === undefined ? {} : { format }) }));
+}
+
+/** Opens a snapshot that a vertical keeps, by the read ladder. @throws PlatformError as {@link openScopeCopy}. */
+export async function openSnapshot(
+  { gateway, deadline }: VerticalAccess,
+  { tenant, id, vertical }: Pick<ScopeRecord, 'tenant' | 'id' | 'vertical'>,
+  snapshot: string,
+): Promise<ScopeExport> {
+  const scope = { tenantId: tenant, scopeId: id };
+  const bound = gateway.bound(vertical);
+  if (bound) return openCopy(bound, { scope, path: `snapshots/${snapshot}`, format: undefined }, deadline);
+  const local: (VerticalScopeHost & Partial<ScopeSnapshots>) | null = gateway.local(vertical);
+  if (!local) throw noVertical(vertical);
+  if (!local.openSnapshotLocal) throw snapshotsStay(vertical);
+  return judged(await local.openSnapshotLocal({ ...scope, snapshot }));
+}
+
+/** The vertical has no way to open or delete its snapshots for the platform. */
+export function snapshotsStay(vertical: string): PlatformError {
+  return new PlatformError(
+    'unsupported',
+    `The vertical ${vertical} keeps its snapshots to itself: it neither opens nor deletes one for the platform. An export can be kept outside; a deployed vertical is deployed again.`,
+    { reason: 'snapshots_stay' },
+  );
+}
+
+function judged({ body, ...given }: ScopeExport): ScopeExport {
   const head = judge(exportHead, given);
   if (body instanceof ReadableStream) return { ...head, body };
   throw unusable(FOREIGN);
@@ -61,12 +87,16 @@ export async function openScopeCopy(
  */
 async function openCopy(
   vertical: BoundVertical,
-  { scope, format }: { readonly scope: ScopeRef; readonly format: ExportFormat | undefined },
+  {
+    scope,
+    path,
+    format,
+  }: { readonly scope: ScopeRef; readonly path: string; readonly format: ExportFormat | undefined },
   deadline: Deadline,
 ): Promise<ScopeExport> {
   const stop = new AbortController();
   const wait = <T>(work: Promise<T>): Promise<T> => bounded(deadline(VERTICAL_TIMEOUT_MS), work);
-  const request = requestOf(vertical, { path: 'export', scope, query: { format } }, stop.signal, '*/*');
+  const request = requestOf(vertical, { path, scope, query: { format } }, stop.signal, '*/*');
   const sent = send(vertical, request);
   try {
     const response = await bounded(deadline(COPY_WRITTEN_MS), sent);

@@ -8,6 +8,9 @@ const COPIES: ReadonlySet<string> = new Set(
   ['export', 'restore', 'examine-copy', 'snapshot'].map((path) => `/internal/${path}`),
 );
 
+/** The copies that an instance keeps. */
+const SNAPSHOTS = '/internal/snapshots/';
+
 export function sendCall(process: VerticalProcess, request: Request, call: HostedCall): Promise<Response> {
   const headers = new Headers(request.headers);
   // Nothing that a sender wrote may look like a word of the platform.
@@ -20,6 +23,7 @@ export function sendCall(process: VerticalProcess, request: Request, call: Hoste
   // The sign-in may have read it, before it failed.
   const body = request.bodyUsed ? null : request.body;
   if (request.bodyUsed) headers.delete('content-length');
-  const isCopy = call.node === null && COPIES.has(new URL(url).pathname);
+  const { pathname } = new URL(url);
+  const isCopy = call.node === null && (COPIES.has(pathname) || pathname.startsWith(SNAPSHOTS));
   return process.fetch(call.scope, { method, url, headers, body, signal }, isCopy);
 }

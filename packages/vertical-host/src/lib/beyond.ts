@@ -4,10 +4,11 @@ import {
   type ScopeErasure,
   type ScopeExamination,
   type ScopeRetries,
+  type ScopeSnapshots,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 
-type Beyond = ScopeRetries & ScopeErasure & ScopeExamination;
+type Beyond = ScopeRetries & ScopeErasure & ScopeExamination & ScopeSnapshots;
 
 /** Returns such a member. @throws PlatformError `unsupported`, reason `host_cannot`. */
 export function beyond<Name extends keyof Beyond>(

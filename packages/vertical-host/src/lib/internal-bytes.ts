@@ -6,6 +6,7 @@ import {
   EXPORT_MEDIA_TYPES,
   parseInput,
   MANAGEMENT_ROUTES as ROUTES,
+  type ScopeExport,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
@@ -34,7 +35,8 @@ import { readUploadForm } from './upload-form.ts';
 
 export function bytesRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E>[] {
   return [
-    exportRoute(deps),
+    copyOutRoute(deps, ROUTES.export, (host, query) => host.exportScopeLocal(query)),
+    copyOutRoute(deps, ROUTES.snapshotOpen, (host, ref) => beyond(host, 'openSnapshotLocal')(ref)),
     copyRoute(deps, ROUTES.restore, (host, query, body) => host.restoreScopeLocal(query, body)),
     copyRoute(deps, ROUTES.examineCopy, (host, query, body) => beyond(host, 'examineCopyLocal')(query, body)),
     uploadRoute(deps),
@@ -42,13 +44,18 @@ export function bytesRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings
   ];
 }
 
-function exportRoute<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E> {
-  const read = requestReader(ROUTES.export);
-  return internalRoute(ROUTES.export, async (c) => {
+/** A route that hands a copy out. */
+function copyOutRoute<E extends Env, R extends typeof ROUTES.export | typeof ROUTES.snapshotOpen>(
+  deps: PlatformSurfaceDeps<E['Bindings']>,
+  route: R,
+  open: (host: VerticalScopeHost, query: RequestOf<R>) => Promise<ScopeExport>,
+): InternalRoute<E> {
+  const read = requestReader(route);
+  return internalRoute(route, async (c) => {
     const query = await read(c);
     const host = await deps.hostFor(c.env);
-    const { body, ...head } = await host.exportScopeLocal(query);
-    const { format, bookmark } = judgedBytes(ROUTES.export, head, body);
+    const { body, ...head } = await open(host, query);
+    const { format, bookmark } = judgedBytes(route, head, body);
     return bytesResponse(
       c,
       {

@@ -40,6 +40,10 @@ export function delegationRoutes<E extends Env>({
       return { event: ref.event, subscriber: ref.subscriber };
     }),
     delegate(ROUTES.shredSubject, (host, ref) => beyond(host, 'shredSubjectLocal')(ref)),
+    delegate(ROUTES.snapshotDelete, async (host, ref) => {
+      await beyond(host, 'deleteSnapshotLocal')(ref);
+      return { snapshot: ref.snapshot };
+    }),
     delegate(ROUTES.denials, (host, query) => host.listDenialsLocal(query)),
     delegate(ROUTES.denialsSummary, (host, query) => host.summarizeDenialsLocal(query)),
     delegate(ROUTES.platformRequests, (host, query) => host.listPlatformRequests(query)),
