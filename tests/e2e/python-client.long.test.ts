@@ -24,8 +24,12 @@ function requirePython(): void {
   );
 }
 
+const ACCOUNT = { email: 'ada@example.org', password: 'seven brass keys on a ring' };
+
 let place: PlatformPlace;
-let platform: RunningPlatform;
+/** Where instances keep accounts themselves. */
+let ownAccounts: PlatformPlace;
+let platforms: RunningPlatform[] = [];
 let browser: Browser;
 let directory: string;
 beforeAll(async () => {
@@ -33,13 +37,16 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'freehold-python-'));
   execFileSync('python3', ['-m', 'venv', directory]);
   execFileSync(join(directory, 'bin/pip'), ['install', '-q', `mcp==${VERSION}`]);
-  place = await newPlace();
-  [platform, browser] = await Promise.all([startPlatform(place), launchBrowser()]);
+  [place, ownAccounts, browser] = await Promise.all([newPlace(), newPlace(), launchBrowser()]);
+  platforms = await Promise.all([
+    startPlatform(place),
+    startPlatform(ownAccounts, { FREEHOLD_SIGN_IN: 'directory' }),
+  ]);
 }, 300_000);
 afterAll(async () => {
   await browser?.close();
-  await platform?.stop();
-  place?.remove();
+  await Promise.all(platforms.map((platform) => platform.stop()));
+  for (const each of [place, ownAccounts]) each?.remove();
   if (directory) rmSync(directory, { recursive: true, force: true });
 });
 
@@ -90,6 +97,8 @@ interface Case {
   readonly what: string;
   readonly address: () => string;
   readonly programs: () => string;
+  /** Done by the person before they have a program. Default: nothing. */
+  readonly before?: (page: Page) => Promise<void>;
   /** Signs in where it is not yet, as far as the question. */
   readonly signIn: (page: Page) => Promise<void>;
   readonly reading: string;
@@ -106,6 +115,19 @@ const CASES: readonly Case[] = [
     writing: 'order_create',
   },
   {
+    what: 'an instance with accounts of its own',
+    address: () => `${ownAccounts.url('acme.localhost')}/api/mcp`,
+    programs: () => `${ownAccounts.url('acme.localhost')}/oauth/programs`,
+    before: signUp,
+    signIn: async (page) => {
+      await page.getByLabel('E-mail address').fill(ACCOUNT.email);
+      await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    },
+    reading: 'order_list',
+    writing: 'order_create',
+  },
+  {
     what: 'the control plane',
     address: () => `${place.url('api.localhost')}/mcp`,
     programs: () => `${place.url('api.localhost')}/oauth/programs`,
@@ -115,10 +137,29 @@ const CASES: readonly Case[] = [
   },
 ];
 
+/** Makes an account by the link in a mail, and leaves. */
+async function signUp(page: Page): Promise<void> {
+  await page.goto(`${ownAccounts.url('acme.localhost')}/api/auth/sign-up`);
+  await page.getByLabel('E-mail address').fill(ACCOUNT.email);
+  await page.getByLabel('Your name (optional)').fill('Ada Lovelace');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+  await page.goto(`${ownAccounts.url('localhost')}/outbox`);
+  await page.getByRole('link', { name: 'Finish signing up to Acme Trades' }).first().click();
+  await page.getByRole('link', { name: /\/api\/auth\/sign-up\/finish/ }).click();
+  await page.getByLabel('New password').fill(ACCOUNT.password);
+  await page.getByRole('button', { name: 'Sign up', exact: true }).click();
+  await page.waitForURL(({ pathname }) => !pathname.startsWith('/api/auth/'));
+  // The first visit takes the seat of the owner.
+  await page.goto(`${ownAccounts.url('acme.localhost')}/account`);
+  await page.context().clearCookies();
+}
+
 test.each(CASES)(
   'the Python client gets in at $what with its address alone',
-  async ({ address, programs, signIn, reading, writing }) => {
+  async ({ address, programs, before, signIn, reading, writing }) => {
     const { page, context, faults } = await visit(browser, PHONE);
+    await before?.(page);
     const client = new PythonClient(address());
     const letIn = (choice: string) => async () => {
       expect([...(await barriers(page)), ...(await violations(page))]).toEqual([]);
