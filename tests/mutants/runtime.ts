@@ -345,6 +345,25 @@ export const RUNTIME: readonly Mutant[] = [
     ),
   },
   {
+    id: 'empty-database-takes-the-copy',
+    requirement: 'D-01',
+    claim:
+      'The empty database that is made in the place of one that vanished replaces its copy in the archive.',
+    file: `${src}/copies/database-copies.ts`,
+    find: ' || isEmptied(files.directory, database)',
+    replace: '',
+    killer: inNode(copies, 'does not replace its copy'),
+  },
+  {
+    id: 'lost-instance-is-unknown',
+    requirement: null,
+    claim: 'Visitors of an instance whose database is gone are told that there is no such instance.',
+    file: `${src}/runtime.ts`,
+    find: 'answered.status === 404 && this.#noteIfGone(vertical, call.scope)',
+    replace: 'answered.status === 404 && this.#isUnreadable(call.scope)',
+    killer: inNode(damaged, 'one whose database is gone'),
+  },
+  {
     id: 'lost-instance-cannot-be-restored',
     requirement: 'C-04',
     claim: 'An instance whose database is gone, and which is not served for that, takes no copy.',

@@ -18,7 +18,7 @@ import {
 import type { Engine, IncidentSink } from '@freehold/store';
 import { isDamaged, type PutAside, putAside, removeAside } from './copies/damage.ts';
 import type { DatabaseCopies } from './copies/database-copies.ts';
-import { databaseBytes, hasInstance, listObjects, objectIdOf } from './copies/object-files.ts';
+import { databaseBytes, isGone, objectIdOf } from './copies/object-files.ts';
 import type { Moved, MoveOrder } from './host/orders.ts';
 import {
   COMPATIBILITY_DATE,
@@ -571,6 +571,11 @@ export class WorkerdRuntime {
     if (!evenIfUnreadable && this.#isUnreadable(call.scope)) throw unreadable();
     const answered = await sendCall(this.#process(vertical), request, { ...call, serving: bundle });
     if (await hasFailed(answered)) void this.#look(vertical, call.scope);
+    // The router knows that the scope is there.
+    if (call.node !== null && answered.status === 404 && this.#noteIfGone(vertical, call.scope)) {
+      await answered.body?.cancel();
+      throw unreadable();
+    }
     return answered;
   }
 
@@ -603,14 +608,18 @@ export class WorkerdRuntime {
    * They are not served until a copy is restored. Call it at a start.
    */
   findMissing(vertical: string, scopes: readonly string[]): void {
-    const objects = listObjects(join(this.#options.folder, vertical)).filter(hasInstance);
-    const there = new Set(objects.map(({ object }) => object));
-    for (const scope of scopes)
-      if (!there.has(objectIdOf(scope)) && !this.#isUnreadable(scope))
-        this.#noteUnreadable(
-          scope,
-          `The database of the instance ${scope} of ${vertical} is gone; all others are served. Restore a backup of it: freehold scopes restore.`,
-        );
+    for (const scope of scopes) this.#noteIfGone(vertical, scope);
+  }
+
+  /** Notes that the database of a scope is gone. Returns whether it is. */
+  #noteIfGone(vertical: string, scope: string): boolean {
+    if (!isGone(join(this.#options.folder, vertical), scope)) return false;
+    if (!this.#isUnreadable(scope))
+      this.#noteUnreadable(
+        scope,
+        `The database of the instance ${scope} of ${vertical} is gone; all others are served. Restore a backup of it: freehold scopes restore.`,
+      );
+    return true;
   }
 
   #noteUnreadable(scope: string, text: string): void {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { databaseBytes } from '../src/copies/object-files.ts';
+import { databaseBytes, isGone } from '../src/copies/object-files.ts';
 import { copyUnit, DatabaseCopies, objectIdOf } from '../src/index.ts';
 
 const SCOPE = 'scp_00000000000000000000000001';
@@ -225,6 +225,24 @@ test('a copy keeps the database that vanished, and is not made again of what a d
   await copies.forget(SCOPE);
   await copies.flush();
   await expect(engine.unit(copyUnit, OBJECT).state({})).rejects.toMatchObject({ reason: 'unknown_unit' });
+});
+
+test('an empty database in the place of one that vanished does not replace its copy, and the next start brings it back', async () => {
+  const database = openDatabase('.1.sqlite');
+  database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)');
+  for (let id = 0; id < 10; id++)
+    database.prepare('INSERT INTO rows VALUES (?, ?)').run(id, 'x'.repeat(3_000));
+  const expected = database.prepare('SELECT * FROM rows ORDER BY id').all();
+  database.close();
+  await copies.flush();
+  rmSync(path('.1.sqlite'));
+  // workerd makes it for the first question.
+  openDatabase('.1.sqlite').close();
+  expect(isGone(join(folder, 'notes'), SCOPE)).toBe(true);
+  expect(await laidOut()).toEqual(expected);
+  expect(incidents.splice(0).map(String)).toEqual([expect.stringContaining('its copy stays as it was')]);
+  await copies.layOut([OBJECT]);
+  expect([isGone(join(folder, 'notes'), SCOPE), rowsAt(path('.1.sqlite'))]).toEqual([false, expected]);
 });
 
 test('while other files are in the place of its own, no copy is made of them', async () => {

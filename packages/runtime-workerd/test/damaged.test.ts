@@ -132,7 +132,12 @@ test('one whose database is gone is not served as one that never was, and a copy
   for (const name of readdirSync(objects()))
     if (name.startsWith(objectIdOf(ACME.scope))) rmSync(join(objects(), name));
   place.incidents.splice(0);
-  place.runtime.findMissing('notes', [ACME.scope, SECOND.scope]);
+  // A page that is not there is another matter.
+  expect((await place.visit('/api/nothing-of-the-kind', SECOND)).status).toBe(404);
+  await expect(place.visit('/api/me', ACME)).rejects.toMatchObject({
+    status: 503,
+    reason: 'unit_unreadable',
+  });
   expect(place.incidents.map(String)).toEqual([
     expect.stringMatching(/The database of the instance scp_\w+01 of notes is gone.*freehold scopes restore/),
   ]);

@@ -15,7 +15,7 @@ import {
   listedDigests,
 } from './copy-unit.ts';
 import { type ChangeLaidOut, layOut } from './lay-out.ts';
-import { hasInstance, listObjects, type ObjectFiles, objectIdOf } from './object-files.ts';
+import { hasInstance, isEmptied, listObjects, type ObjectFiles, objectIdOf } from './object-files.ts';
 import { DIGEST_BYTES, type Page, type PageDigests, readChanges } from './read-changes.ts';
 
 export interface DatabaseCopiesOptions {
@@ -239,7 +239,9 @@ export class DatabaseCopies {
     const before = await copy.state({});
     const databases: CopiedDatabase[] = [];
     const pages = new PagesOnTheWay(copy);
-    const gone = before?.databases.find(({ name }) => !files.databases.includes(name));
+    const gone = before?.databases.find(
+      (database) => !files.databases.includes(database.name) || isEmptied(files.directory, database),
+    );
     if (gone) throw new Error(`the database ${gone.name} is gone: its copy stays as it was`);
     for (const name of files.databases) {
       const known = before?.databases.find((database) => database.name === name) ?? null;

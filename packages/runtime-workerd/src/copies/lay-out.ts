@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import type { CopiedDatabase, CopyCalls, CopyState } from './copy-unit.ts';
-import { isFileOf, objectIdOf, objectsIn } from './object-files.ts';
+import { isEmptied, isFileOf, objectIdOf, objectsIn } from './object-files.ts';
 
 const expand = promisify(zstdDecompress);
 
@@ -41,7 +41,10 @@ export async function layOut(options: LayOutOptions): Promise<boolean> {
   const names = [...state.databases.map(({ name }) => name), ...(state.facets ? [state.facets.name] : [])];
   if (!names.every((name) => isFileOf(object, name)))
     throw new Error(`the copy of ${object} names other files`);
-  if (names.every((name) => existsSync(join(directory, name)))) return false;
+  const isWhole =
+    names.every((name) => existsSync(join(directory, name))) &&
+    !state.databases.some((database) => isEmptied(directory, database));
+  if (isWhole) return false;
   if (state.isDisowned)
     throw new Error(
       `a file of ${object} is gone, and its copy is of before a time without an archive: restore it from a backup`,

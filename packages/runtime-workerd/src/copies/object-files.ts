@@ -61,6 +61,26 @@ export function hasInstance({ object, databases }: ObjectFiles): boolean {
   return databases.some((name) => name !== `${object}.sqlite`);
 }
 
+/** With less there is no table of an instance in it: workerd made it when it was asked about a database that was gone. */
+const EMPTY_BYTES_MAX = 16_384;
+
+/** Whether the database of an instance is gone, or empty. Opens nothing. @param folder that of its process. */
+export function isGone(folder: string, scope: string): boolean {
+  return isEmpty(join(objectsIn(folder), `${objectIdOf(scope)}.1.sqlite`));
+}
+
+/** Whether a database is gone, or empty, of which a copy has more. */
+export function isEmptied(
+  directory: string,
+  { name, pages, pageSize }: { readonly name: string; readonly pages: number; readonly pageSize: number },
+): boolean {
+  return pages * pageSize > EMPTY_BYTES_MAX && isEmpty(join(directory, name));
+}
+
+function isEmpty(path: string): boolean {
+  return (sizeOf(path) ?? 0) + (sizeOf(`${path}-wal`) ?? 0) <= EMPTY_BYTES_MAX;
+}
+
 /** The number of instances that have a database in a process's folder. */
 export function countInstances(folder: string): number {
   return listObjects(folder).filter(hasInstance).length;
