@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { SqlDatabase } from '@freehold/store';
-import { type ListQuery, listRows } from '../packages/app/src/records/list.ts';
+import { HITS_MAX, type ListQuery, listRows } from '../packages/app/src/records/list.ts';
 import { statementsOf, wordTable } from '../packages/app/src/records/tables.ts';
 import { animal, keeper } from '../packages/app/test/clinic.ts';
 import { openNodeDatabase } from '../packages/engine-node/src/lib/node-database.ts';
@@ -46,6 +46,7 @@ const ASKED: readonly Asked[] = [
     },
   ]),
   { title: `a search of ${NAMESAKES} hits`, query: { sort: byName, q: 'name7x' } },
+  { title: 'a search of 1,000 hits', query: { sort: byName, q: 'common' } },
   {
     title: 'a search and a filter',
     query: { sort: byName, q: 'name7x', filters: DOGS },
@@ -101,6 +102,7 @@ function open(directory: string, records: number) {
     db.run(
       `INSERT INTO ${words} SELECT 0, lower(substr(name, 1, instr(name, ' ') - 1)), id FROM animals ORDER BY 2, 3`,
     );
+    db.run(`INSERT INTO ${words} SELECT 0, 'common', id FROM animals ORDER BY id LIMIT ?`, HITS_MAX);
   });
   return database;
 }
