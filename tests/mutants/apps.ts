@@ -224,6 +224,15 @@ export const APPS: readonly Mutant[] = [
     ),
   },
   {
+    id: 'copies-outlive-their-cleared-scope',
+    requirement: null,
+    claim: 'A photograph of a deleted scope stays in the archive where a round met its clearing.',
+    file: `${src}/storage/blob-archive.ts`,
+    find: '        this.#wait(scopeId, null);\n        await this.flush();',
+    replace: '        await this.flush();',
+    killer: inNode(`${src}/storage/blob-archive.test.ts`, 'do not outlive a round that meets its clearing'),
+  },
+  {
     id: 'full-disk-told-by-each-job',
     requirement: null,
     claim: 'On a full disk each scheduled job writes its own line a minute.',

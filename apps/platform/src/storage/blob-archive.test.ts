@@ -27,7 +27,10 @@ const storeIn = (name: string) => (scopeId: string) =>
   makeNodeBlobStore({ dataDirectory: join(home, name), scopeId, now: () => 0 });
 
 /** An archive that a test can break. */
-function open(putting: () => Promise<void> = async () => undefined) {
+function open(
+  putting: () => Promise<void> = async () => undefined,
+  storeOf: (scopeId: string) => BlobStore = storeIn('data'),
+) {
   const directory = makeDirectoryArchive(join(home, 'archive'));
   const state = { fails: false };
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -47,7 +50,7 @@ function open(putting: () => Promise<void> = async () => undefined) {
     archive,
     name: 'archive',
     journal: new BlobJournal(join(home, 'data')),
-    storeOf: storeIn('data'),
+    storeOf,
     now: () => nowMs,
     isOurs: async () => isOurs,
     onIncident: (error) => incidents.push(error),
@@ -273,6 +276,28 @@ test('a copy on its way does not outlive the deletion of its bytes, nor of its s
     await Promise.all([sent, gone]);
     expect(await keysOf(archive)).toEqual([]);
   }
+});
+
+test('the copies of a scope do not outlive a round that meets its clearing', async () => {
+  const { promise: mayClear, resolve } = Promise.withResolvers<void>();
+  const { archive, blobArchive } = open(undefined, (scopeId) => {
+    const store = storeIn('data')(scopeId);
+    return { ...store, clear: () => mayClear.then(() => store.clear()) };
+  });
+  const store = blobArchive.blobs('scp_a');
+  await put(store, 'a photo');
+  await blobArchive.flush();
+  const cleared = store.clear();
+  // The round finds what is to be cleared still there.
+  await expect
+    .poll(async () => {
+      await blobArchive.flush();
+      return blobArchive.status().waiting;
+    })
+    .toBe(0);
+  resolve();
+  await cleared;
+  expect(await keysOf(archive)).toEqual([]);
 });
 
 test('the copies of a cleared scope are deleted after the next start when a kill came between', async () => {

@@ -88,6 +88,10 @@ export class BlobArchive {
         for (const [key, { digest, ...owed }] of this.#waiting)
           if (owed.scopeId === scopeId && digest !== null) this.#waiting.delete(key);
         await store.clear();
+        // A round that ran meanwhile found the bytes still here, and left their copies.
+        this.#wait(scopeId, null);
+        await this.flush();
+        // The first may have been the end of that round.
         await this.flush();
       },
     };
