@@ -660,14 +660,17 @@ export class WorkerdRuntime {
       mainModule: MAIN_MODULE,
       compatibilityDate: COMPATIBILITY_DATE,
       compatibilityFlags: COMPATIBILITY_FLAGS,
-      modules: files
-        // A source map is for people.
-        .filter(({ name }) => !name.endsWith('.map'))
-        .map(({ name, mediaType, bytes }) => ({
-          name,
-          isCode: mediaType.startsWith('application/javascript'),
-          bytes,
-        })),
+      modules: Object.fromEntries(
+        files
+          // A source map is for people.
+          .filter(({ name }) => !name.endsWith('.map'))
+          .map(({ name, mediaType, bytes }) => [
+            name,
+            mediaType.startsWith('application/javascript')
+              ? { js: Buffer.from(bytes).toString('utf8') }
+              : { data: Buffer.from(bytes).toString('base64') },
+          ]),
+      ),
     };
   }
 

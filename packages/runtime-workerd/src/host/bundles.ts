@@ -1,5 +1,5 @@
 /** Bundles: from the platform, by digest, into isolates of their own. */
-import { decodeBundle } from '../lib/bundle.ts';
+import type { StoredBundle } from '../lib/bundle.ts';
 import type { HostEnv } from './env.ts';
 import { UNLOAD_MODULE, unloadModule } from './isolates.ts';
 
@@ -21,18 +21,17 @@ export async function loadedFrom(
 ): Promise<WorkerLoaderWorkerCode> {
   const response = await SERVICES.fetch(`http://platform.internal/bundles/${encodeURIComponent(digest)}`);
   if (!response.ok) throw new Error(`the platform answered ${response.status} for the bundle ${digest}`);
-  const { mainModule, compatibilityDate, compatibilityFlags, modules } = decodeBundle(
-    await response.arrayBuffer(),
-  );
+  const { mainModule, compatibilityDate, compatibilityFlags, modules } =
+    (await response.json()) as StoredBundle;
   return {
     mainModule: UNLOAD_MODULE,
     compatibilityDate,
     compatibilityFlags: [...compatibilityFlags],
     modules: {
       ...Object.fromEntries(
-        modules.map(({ name, isCode, bytes }) => [
+        Object.entries(modules).map(([name, module]) => [
           name,
-          isCode ? { js: new TextDecoder().decode(bytes) } : { data: bytes.slice().buffer },
+          'js' in module ? { js: module.js } : { data: bytesOf(module.data) },
         ]),
       ),
       [UNLOAD_MODULE]: { js: unloadModule(mainModule) },
@@ -41,4 +40,8 @@ export async function loadedFrom(
     globalOutbound: outbound,
     tails: tail === null ? [] : [tail],
   };
+}
+
+function bytesOf(base64: string): ArrayBuffer {
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)).buffer;
 }

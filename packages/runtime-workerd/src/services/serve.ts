@@ -10,7 +10,7 @@ import { type OwnerReplacement, readInstance } from '@freehold/auth';
 import { PlatformError, type ScopeId, type TenantId, toFailure } from '@freehold/contracts';
 import { type BlobEntry, failureOf, type IncidentSink, type Outcome, unknownUnit } from '@freehold/store';
 import { z } from 'zod';
-import { encodeBundle, type Isolate, type StoredBundle } from '../lib/bundle.ts';
+import type { Isolate, StoredBundle } from '../lib/bundle.ts';
 import { judgeCall, withoutSecrets } from './identity-calls.ts';
 import type { OrdersInFlight } from './orders-in-flight.ts';
 import type { InstanceRef, PlatformPorts } from './ports.ts';
@@ -206,11 +206,7 @@ async function withOwnInstances(
 async function sendBundle(url: URL, response: ServerResponse, { bundle }: ServicesOptions): Promise<void> {
   const found = await bundle(decodeURIComponent(url.pathname.slice('/bundles/'.length)));
   if (!found) throw new PlatformError('not_found', 'There is no such bundle.');
-  const parts = encodeBundle(found);
-  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes });
-  for (const part of parts) response.write(part);
-  response.end();
+  sendJson(response, 200, found);
 }
 
 async function answerBlobs(
