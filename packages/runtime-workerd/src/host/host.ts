@@ -36,6 +36,7 @@ export class Control extends WorkerEntrypoint<HostEnv> {
         return Response.json({});
       case 'POST /rest':
         for (const loaded of scopesLoaded()) await this.env.SCOPES.getByName(loaded).rest();
+        // Also where none rested: the texts of the bundles that were loaded are garbage here.
         collectGarbage();
         return Response.json({});
       case 'POST /check':
@@ -44,7 +45,7 @@ export class Control extends WorkerEntrypoint<HostEnv> {
         return Response.json(await this.#runningOf((await request.json()) as readonly string[]));
       case 'POST /move': {
         const moved: Moved = await supervisor().move((await request.json()) as MoveOrder);
-        collectGarbage();
+        if (moved.failure !== null || moved.from !== moved.running) collectGarbage();
         return Response.json(moved);
       }
       case 'POST /settings-changed':

@@ -83,10 +83,8 @@ async function giveUp(loader: WorkerLoader, name: string): Promise<void> {
   const entrypoint = worker.getEntrypoint('Unload') as unknown as { unload(): Promise<never> };
   // It ends with its isolate, and never answers.
   await entrypoint.unload().catch(() => undefined);
-  isGarbage = true;
 }
 
-let isGarbage = false;
 /** More than a process may have. */
 const PAGES_REFUSED = 65_536;
 
@@ -95,8 +93,6 @@ const PAGES_REFUSED = 65_536;
  * no other way to its collector. Where a process may have as much as it likes, they are collected some time.
  */
 export function collectGarbage(): void {
-  if (!isGarbage) return;
-  isGarbage = false;
   try {
     new WebAssembly.Memory({ initial: PAGES_REFUSED, maximum: PAGES_REFUSED });
   } catch {}
