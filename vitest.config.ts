@@ -24,8 +24,8 @@ process.env.TMPDIR = scratchDirectory();
 /** Node packages in one project; the workerd engine brings its own (it runs inside workerd); whole processes have theirs. */
 export default defineConfig({
   test: {
-    // Two more than there are cores: many tests wait for processes and for time. (The default leaves a core free.)
-    maxWorkers: availableParallelism() + 2,
+    // One more than there are cores: many tests wait for processes and for time. (The default leaves a core free.)
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {

@@ -534,7 +534,8 @@ describe('what a plan tells', () => {
       commits: null,
       undo: true,
     });
-    const answering = (error: PlatformError) => async () => problemDocument(error);
+    const answering = (error: PlatformError) => async (request: Request) =>
+      request.url.includes('/snapshots/') ? platform.fieldwork.served(request) : problemDocument(error);
     platform.fieldwork.fault = answering(new PlatformError('unsupported', 'There is no history here.'));
     expect(await plan({ snapshot: snapshot.id })).toMatchObject({ ...known, commits: null, undo: false });
     platform.fieldwork.fault = answering(new PlatformError('runtime_fault', 'It is broken.'));

@@ -44,7 +44,7 @@ test('it has none of the platform’s environment, working directory and open fi
 });
 
 test.runIf(walls.memory)('its memory is limited, and it leaves no core file', () => {
-  expect(shown('limits')).toMatch(/^Max data size +1073741824 /m);
+  expect(shown('limits')).toMatch(/^Max data size +1610612736 /m);
   expect(shown('limits')).toMatch(/^Max core file size +0 /m);
 });
 
