@@ -1,7 +1,11 @@
 /** Records imported from CSV: judged before one counts, taken over unseen, shown at once, undone. */
+import { openNodeDatabase } from '@freehold/engine-node';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { day, lineOfText, records, relation, statementsOf } from '../src/index.ts';
+import { importKind } from '../src/records/partitions.ts';
 import { testApp } from '../src/testing/index.ts';
-import { clinic } from './clinic.ts';
+import { clinic, keeper } from './clinic.ts';
 
 async function openClinic() {
   const instance = await testApp(clinic);
@@ -206,6 +210,33 @@ test('an erasure reaches staged lines: those of the person, those that name them
     state: 'done',
     made: 1,
   });
+});
+
+test('an erasure looks for words about the person, and for no number, day, choice or relation: others have the same', () => {
+  const member = records('member', {
+    fields: z.object({
+      name: lineOfText(120),
+      level: z.enum(['m', 'f']),
+      age: z.int(),
+      since: day(),
+      keeper: relation(keeper).optional(),
+    }),
+    personal: ['name', 'level', 'age', 'since', 'keeper'],
+    sort: ['name'],
+    permissions: { read: 'a', write: 'a', import: 'a' },
+  });
+  const { db, close } = openNodeDatabase(':memory:');
+  for (const sql of [...statementsOf(keeper.table), ...statementsOf(member.table)]) db.exec(sql);
+  const [id, keeperId] = ['mem_01j00000000000000000000001', 'kpr_01j00000000000000000000001'];
+  db.run("INSERT INTO keepers (id, created_at, updated_at, name) VALUES (?, 1, 1, 'Alan')", keeperId);
+  db.run(
+    `INSERT INTO members (id, created_at, updated_at, name, level, age, since, keeper)
+     VALUES (?, 1, 1, 'Grace', 'f', 42, '2026-03-10', ?)`,
+    ...[id, keeperId],
+  );
+  const work = member.works[importKind('member')];
+  expect(work?.namesOf?.({ sql: db }, id)).toEqual(['Grace']);
+  close();
 });
 
 test('everything that an import made is archived by one operation', async () => {

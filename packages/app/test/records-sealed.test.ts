@@ -235,20 +235,22 @@ test('a copy in another scope has the values under keys of its own, and an older
 
 test('an import takes no sealed column, and leaves the sealed values of the records that it changes', async () => {
   await using opened = await open();
-  const { instance, ada } = opened;
+  const { instance, ada, stands } = opened;
   const { id } = await ada.call('patient/create', { number: 'P-1', ...secret });
-  const csv = `id,number,phone\n${id},P-7,000\n`;
+  const csv = `id,number,phone,Phone\n${id},P-7,+99 777 1234567,7654321\n`;
   const sent = await ada.call('patient/import', { csv, key: 'id', duplicates: 'update' });
+  expect([stands('P-7'), stands('1234567'), stands('7654321')]).toEqual([true, false, false]);
   expect(sent.columns).toEqual([
     { name: 'id', field: 'id' },
     { name: 'number', field: 'number' },
     { name: 'phone', field: null },
+    { name: 'Phone', field: null },
   ]);
   await instance.deliver();
   await expect(
     ada.call('patient/import-check', {
       import: sent.id,
-      columns: { id: 'id', number: 'number', phone: 'phone' },
+      columns: { id: 'id', number: 'number', phone: 'phone', Phone: null },
     }),
   ).rejects.toMatchObject({ code: 'validation_failed', errors: [{ path: 'columns.phone' }] });
   await ada.call('patient/import-apply', { import: sent.id });
@@ -261,7 +263,7 @@ test('an import takes no sealed column, and leaves the sealed values of the reco
 });
 
 describe('a declaration is refused', () => {
-  const fields = z.object({ name: z.string(), phone: z.string() });
+  const fields = z.object({ name: z.string(), phone: z.string().optional() });
   const access = { read: 'a.read', write: 'a.write' };
   test.each([
     ['search', { search: ['phone'] }],
@@ -278,7 +280,8 @@ describe('a declaration is refused', () => {
   });
 
   test('where the first field, which is its title, is sealed', () => {
-    const options = { fields, sealed: ['name'] as const, permissions: access };
+    const first = z.object({ name: z.string().optional() });
+    const options = { fields: first, sealed: ['name'] as const, permissions: access };
     expect(() => records('patient', options)).toThrow('title names name, which is sealed');
   });
 
@@ -297,8 +300,11 @@ describe('a declaration is refused', () => {
     expect(() => records('patient', options)).toThrow('two fields have the column phone_sealed');
   });
 
-  test('where an import would have to fill one', () => {
-    const options = { fields, sealed: ['phone'] as const, permissions: { ...access, import: 'a.write' } };
-    expect(() => records('patient', options)).toThrow('phone is sealed and required');
+  test('where one is required, or has a default: an erasure leaves none', () => {
+    const refused = 'sealed names phone, which is required';
+    for (const phone of [z.string(), z.string().default('none')]) {
+      const options = { fields: z.object({ name: z.string(), phone }), permissions: access };
+      expect(() => records('patient', { ...options, sealed: ['phone'] })).toThrow(refused);
+    }
   });
 });

@@ -2,7 +2,8 @@
  * CSV as the one sheet of a workbook (XLSX, ECMA-376), part by part: no file is ever whole in memory. Texts are written as
  * texts, which no spreadsheet runs; fields of numbers as numbers.
  */
-import { type Cell, readCsv } from '../records/csv.ts';
+import { PlatformError } from '@freehold/contracts';
+import { type Cell, readCsv, unguarded } from '../records/csv.ts';
 
 export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 /** The rows of a sheet (Excel). */
@@ -49,8 +50,9 @@ export async function* workbookOf(
   for await (const part of parts) {
     const { records } = readCsv(part, ',', true);
     let xml = '';
-    for (const record of records.slice(0, ROWS_MAX - row)) {
+    for (const record of records) {
       row += 1;
+      if (row > ROWS_MAX) throw tooLong();
       xml += rowText(row, record, (at) => header !== null && numbers.has(header[at] ?? ''));
       header ??= record;
     }
@@ -70,9 +72,17 @@ function rowText(row: number, cells: readonly Cell[], isNumber: (at: number) => 
     // More digits than a spreadsheet counts with would be rounded.
     if (isNumber(at) && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(cell) && cell.length <= 16)
       return `<c ${reference}><v>${cell}</v></c>`;
-    return `<c ${reference} t="inlineStr"><is><t xml:space="preserve">${escaped(cell)}</t></is></c>`;
+    return `<c ${reference} t="inlineStr"><is><t xml:space="preserve">${escaped(unguarded(cell))}</t></is></c>`;
   });
   return `<row r="${row}">${texts.join('')}</row>`;
+}
+
+/** The download breaks off: a file that lacks records without a word would be worse. */
+function tooLong(): PlatformError {
+  return new PlatformError(
+    'payload_too_large',
+    `A workbook has at most ${ROWS_MAX} rows. Narrow the list, or export CSV.`,
+  );
 }
 
 /** `0` → `A`, `26` → `AA` */
@@ -84,8 +94,8 @@ function columnName(at: number): string {
 const MARKS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /** Signs that XML has not are written as `_x0007_`, and a text that looks so is told from them (ECMA-376, 22.9.2.19). */
-function escaped(text: string): string {
-  return text
+function escaped(text: Cell): string {
+  return (text ?? '')
     .replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
     .replaceAll(/[&<>]/g, (mark) => MARKS[mark] as string)
     .replaceAll(

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { expect, test } from 'vitest';
 import { runs } from '../../../testkit/src/index.ts';
-import { csvLine, guarded, readCsv } from '../records/csv.ts';
+import { csvLine, guarded, readCsv, unguarded } from '../records/csv.ts';
 import { csvOfWorkbook, isWorkbook } from './xlsx.ts';
 import { workbookOf as written } from './xlsx-writer.ts';
 
@@ -61,7 +61,7 @@ test('texts, numbers, days, times, truths and results of formulas are read, and 
       '"Tom & Kim\n",2026-03-10,12.05,2020-02-29 12:00,3,08:30,true,"a,b",01:30',
       ',',
       `${','.repeat(27)}#N/A`,
-      '1,-2',
+      "1,'-2",
       '',
     ].join('\r\n'),
   );
@@ -99,8 +99,18 @@ const cellsOf = (csv: string) =>
   readCsv(csv, ',', true).records.map(([id = null, text = null, fee = null], row) => [
     id,
     text === '' ? null : text,
-    fee === null || row === 0 ? fee : Number(fee),
+    fee === null || row === 0 ? fee : Number(unguarded(fee)),
   ]);
+
+test('a text that a spreadsheet would run in CSV is written without the guard: in a workbook nothing runs', async () => {
+  async function* source() {
+    yield csvLine(['text']) + csvLine([guarded('=1+1')]) + csvLine([guarded("'=1")]);
+  }
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of written(source(), new Set())) chunks.push(chunk);
+  const sheet = strFromU8(unzipSync(Buffer.concat(chunks))['xl/worksheets/sheet1.xml'] as Uint8Array);
+  expect([...sheet.matchAll(/preserve">([^<]*)</g)].map(([, text]) => text)).toEqual(['text', '=1+1', "'=1"]);
+});
 
 test('what is written is read back as it was, in however many parts it comes, and its numbers are numbers', async () => {
   const cell = fc.option(

@@ -3,7 +3,7 @@
  * workbook comes. Of the sheet its values are read: texts, numbers, days and times by their formats, results of formulas.
  */
 import { PlatformError } from '@freehold/contracts';
-import { type Cell, csvLine } from '../records/csv.ts';
+import { type Cell, csvLine, guarded } from '../records/csv.ts';
 
 /** Bytes of a workbook, and of what is read of it: a small archive can hold a large sheet. */
 export const WORKBOOK_BYTES_MAX = 20 * 1_024 * 1_024;
@@ -15,7 +15,7 @@ export function isWorkbook([first, second, third, fourth]: Uint8Array): boolean 
   return first === 0x50 && second === 0x4b && third === 3 && fourth === 4;
 }
 
-/** Yields the lines of the first sheet. @throws PlatformError `validation_failed`, reason `xlsx_malformed`; `payload_too_large`. */
+/** Yields the lines of the first sheet, its texts guarded as in any file that is sent. @throws PlatformError `validation_failed`, reason `xlsx_malformed`; `payload_too_large`. */
 export async function* csvOfWorkbook(bytes: Uint8Array): AsyncGenerator<string> {
   const read = await partReader(bytes);
   const { sheet, is1904 } = firstSheet(read);
@@ -25,7 +25,7 @@ export async function* csvOfWorkbook(bytes: Uint8Array): AsyncGenerator<string> 
   const formats = dateFormats(read('xl/styles.xml') ?? '');
   for (const [, row = ''] of xml.matchAll(ROW)) {
     const cells = cellsOf(row, { strings, formats, is1904 });
-    if (cells.length > 0) yield csvLine(cells);
+    if (cells.length > 0) yield csvLine(cells.map(guarded));
   }
 }
 

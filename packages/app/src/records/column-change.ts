@@ -49,13 +49,13 @@ export function changeColumn(
       `${at} holds ${present.type} and is declared as ${type}: values that are none are lost. May they be (--convert ${at})?`,
     );
   // A value that is lost is empty, too.
-  const canBeEmpty = present.isNullable || (loses && present.type === 'TEXT');
+  const canBeEmpty = present.isNullable || loses;
   const filled = valueOfNone(field, given);
   const needsValue = canBeEmpty && !isOptional;
   const isNeeded = { convert: loses, fill: needsValue };
-  if (needsValue && (field.target || field.isSealed))
+  if (needsValue && field.target)
     return asks(
-      `${at} may be empty and is declared as required, and SQL alone ${field.isSealed ? 'seals no value' : 'adds no relation that must be filled'}: keep it optional.`,
+      `${at} may be empty and is declared as required, and SQL alone adds no relation that must be filled: keep it optional.`,
     );
   if (needsValue && filled === null)
     return asks(
@@ -89,14 +89,23 @@ function convertedValue(
   if (from === to) return { value: column, loses: false };
   if (to === 'TEXT') return { value: `CAST(${column} AS TEXT)`, loses: from === 'BLOB' };
   if (from === 'INTEGER') return { value: `CAST(${column} AS REAL)`, loses: false };
-  if (from === 'REAL') return { value: `CAST(round(${column}) AS INTEGER)`, loses: true };
+  if (from === 'REAL') return { value: whole(`round(${column})`), loses: true };
   // A text is a number where JSON reads it as one. CASE reads no further than it has to.
   const text = `trim(${column})`;
-  const types = to === 'INTEGER' ? "'integer'" : "'integer', 'real'";
+  const [types, value] =
+    to === 'INTEGER'
+      ? ["'integer'", whole(`CAST(${text} AS REAL)`, text)]
+      : ["'integer', 'real'", `CAST(${text} AS REAL)`];
   return {
-    value: `CASE json_valid(${text}) WHEN 1 THEN CASE WHEN json_type(${text}) IN (${types}) THEN CAST(${text} AS ${to}) END END`,
+    value: `CASE json_valid(${text}) WHEN 1 THEN CASE WHEN json_type(${text}) IN (${types}) THEN ${value} END END`,
     loses: true,
   };
+}
+
+/** Returns a whole number as SQL, null beyond the safe integers: no reader of the column could take one. */
+function whole(real: string, source = real): string {
+  const limit = Number.MAX_SAFE_INTEGER;
+  return `CASE WHEN ${real} BETWEEN -${limit} AND ${limit} THEN CAST(${source} AS INTEGER) END`;
 }
 
 /** Returns the value of records that have none, as SQL: the given one, or the default; null where neither fits. */

@@ -128,6 +128,20 @@ describe('a question', () => {
     ]);
   });
 
+  test('a column is not renamed into a sealed one: its values would stand there in clear', () => {
+    const declare = (sealed: boolean) =>
+      records('thing', {
+        fields: z.object({ name: z.string(), phone: z.string().optional() }),
+        permissions,
+        ...(sealed ? { sealed: ['phone'] as const } : {}),
+      }).table;
+    using database = open([declare(false)]);
+    const consent = { ...NO_CONSENT, rename: new Map([['things.phone', 'phone_sealed']]) };
+    const { steps, questions } = differenceOf([declare(true)], schemaOf(database), consent);
+    expect(questions).toEqual([expect.stringContaining('that one is sealed')]);
+    expect(steps.map(({ sql }) => sql).join()).not.toContain('RENAME');
+  });
+
   test.each([
     [
       'a new name that is not declared',
@@ -229,6 +243,8 @@ test('a column of another type, or of another need, takes its values over', () =
     ['b', ' -3 ', 2, 'x', 6],
     ['c', '12x', 0.4, null, 7],
     ['d', '1.5', 0, '', 8],
+    // Beyond what a reader of the column could take.
+    ['e', '99999999999999999999', 1e300, '', 9],
   ] as const;
   for (const [id, count, size, note, other] of rows)
     database
@@ -260,6 +276,7 @@ test('a column of another type, or of another need, takes its values over', () =
     ['b', -3, 2, 'x', '6', 1],
     ['c', 0, 0, "it's new", '7', 1],
     ['d', 0, 0, '', '8', 1],
+    ['e', 0, null, '', '9', 1],
   ]);
   expect(differenceOf([after], schemaOf(database), NO_CONSENT)).toEqual({ steps: [], questions: [] });
 });

@@ -139,7 +139,11 @@ function changeColumns(
     const to = consent.rename.get(at);
     if (to !== undefined) {
       used.add(`rename ${at}`);
-      if (!wanted.has(to) || there.has(to))
+      if (wanted.get(to)?.isSealed)
+        questions.push(
+          `${at} cannot be renamed to ${to}: that one is sealed, and the values would stand there in clear. Take them over in a migration of your own, and drop the column.`,
+        );
+      else if (!wanted.has(to) || there.has(to))
         questions.push(`${at} cannot be renamed to ${to}: that is no new field of the declaration.`);
       else {
         add(`ALTER TABLE ${table} RENAME COLUMN ${name} TO ${to}`);
@@ -172,7 +176,7 @@ function addColumn(table: string, field: Field, { consent, used, questions, add 
   const given = field.isOptional ? undefined : consent.fill.get(at);
   if (given !== undefined) used.add(`fill ${at}`);
   const value = valueOfNone(field, given);
-  const isOnlyOptional = field.target !== undefined || field.isSealed;
+  const isOnlyOptional = field.target !== undefined;
   if (!field.isOptional && (value === null || isOnlyOptional)) {
     const ways = isOnlyOptional
       ? 'make it optional'

@@ -91,6 +91,15 @@ export function requiredFields({ table }: RecordShape): readonly string[] {
     .map(({ name }) => name);
 }
 
+/** Returns which columns look like a sealed field. Their values stand nowhere in clear, and so are not staged. */
+export function sealedColumns(shape: RecordShape, header: readonly string[]): readonly boolean[] {
+  return header.map((name) => {
+    // One at a time, so that no second column of that name is missed.
+    const [target] = guessMapping(shape, [name]);
+    return typeof target === 'string' && shape.byName.get(target)?.isSealed === true;
+  });
+}
+
 /** Guesses the target of each column: the field of the same name, or title, but for case and signs. */
 export function guessMapping(shape: RecordShape, header: readonly string[]): (string | null)[] {
   const targets = new Map<string, string>();

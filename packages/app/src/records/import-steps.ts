@@ -6,6 +6,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { LongWork, OperationContext, WorkHandle, WorkRow } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
+import { cellForm } from './cells.ts';
 import type { Cell } from './csv.ts';
 import type { Field } from './fields.ts';
 import type { ImportData } from './import-plan.ts';
@@ -28,6 +29,8 @@ export interface ImportParts extends JudgeParts {
   readonly write: string;
   /** The name of several, for people. */
   readonly several: string;
+  /** The shape with its sealed fields, of which nothing is staged. */
+  readonly whole: RecordShape;
 }
 
 export const undoKind = (type: string): string => `${type}/import-undo`;
@@ -274,10 +277,15 @@ function namesIn(sql: SqlDatabase, shape: RecordShape, subject: string): readonl
   const row = of && sql.get<StoredRow>(`SELECT * FROM ${of.table.name} WHERE id = ?`, subject);
   if (!row) return [];
   const personal = of.personal.length === 0 ? [of.byName.get(of.title) as Field] : of.personal;
-  return personal.flatMap(({ column, isBoolean }) => {
-    const value = row[column] ?? null;
-    return value === null || isBoolean ? [] : [String(value)];
+  return personal.flatMap((field) => {
+    const value = row[field.column] ?? null;
+    return value === null || !isText(field) ? [] : [String(value)];
   });
+}
+
+/** Whether values are words. A number, a day, a choice or a relation is in the lines of others, too, and names no person. */
+function isText(field: Field): boolean {
+  return field.target === undefined && cellForm(field).kind === 'text';
 }
 
 function lineOf({ number, value }: WorkRow): { readonly number: number; readonly cells: readonly Cell[] } {

@@ -84,9 +84,12 @@ function transferParts(
   { read, write, import: importing, export: exporting }: RecordPermissions,
 ): { readonly importing: ImportParts | undefined; readonly exporting: ImportParts | undefined } {
   const of = (permission: string | undefined): ImportParts | undefined =>
-    permission === undefined ? undefined : { shape, fields, several, read, write, permission };
+    permission === undefined ? undefined : { shape, whole: shape, fields, several, read, write, permission };
   const imports = of(importing);
-  return { importing: imports && { ...imports, shape: withoutSealed(shape) }, exporting: of(exporting) };
+  return {
+    importing: imports && { ...imports, shape: withoutSealed(shape), whole: shape },
+    exporting: of(exporting),
+  };
 }
 
 function listOf({ shape, output, list, read, all, several }: Declared): Operation {

@@ -10,9 +10,6 @@ import { listRows, type StoredRow } from './list.ts';
 import { listQuery, type RecordShape } from './shape.ts';
 import type { RecordTable } from './tables.ts';
 
-/** Stands in a column that must be filled, where its person was erased before a copy was made. */
-const ERASED = '';
-
 /** Rows of a table are sealed anew in parts. */
 const PART = 1_000;
 
@@ -44,10 +41,10 @@ export function openedRow(
   return Object.assign(
     { ...row },
     ...sealed.map((field) => {
-      const text = row[field.column] ?? ERASED;
+      const text = row[field.column] ?? null;
       return {
         [field.column]:
-          text === ERASED ? null : ctx.unseal(row.id, place(table.name, field, row.id), text as string),
+          text === null ? null : ctx.unseal(row.id, place(table.name, field, row.id), text as string),
       };
     }),
   );
@@ -56,12 +53,11 @@ export function openedRow(
 /** Returns the ids of the rows that hold something sealed: their keys are needed. */
 function sealedSubjects(table: RecordTable, rows: readonly StoredRow[]): string[] {
   const sealed = sealedFields(table);
-  const hasSealed = (row: StoredRow): boolean =>
-    sealed.some(({ column }) => (row[column] ?? ERASED) !== ERASED);
+  const hasSealed = (row: StoredRow): boolean => sealed.some(({ column }) => (row[column] ?? null) !== null);
   return rows.filter(hasSealed).map(({ id }) => id);
 }
 
-/** Returns a shape without its sealed fields: an import stages lines in clear, and so has none of them. */
+/** Returns a shape without its sealed fields: an import stages lines in clear, and so takes none of them. */
 export function withoutSealed(shape: RecordShape): RecordShape {
   const fields = shape.table.fields.filter(({ isSealed }) => !isSealed);
   if (fields.length === shape.table.fields.length) return shape;
@@ -87,11 +83,10 @@ export function resealTable(
     );
     for (const { id, ...row } of rows)
       for (const field of sealed) {
-        const text = row[field.column] ?? ERASED;
-        if (text === ERASED) continue;
+        const text = row[field.column] ?? null;
+        if (text === null) continue;
         const anew = reseal(id, place(table.name, field, id), text as string);
-        const stored = anew ?? (field.isOptional ? null : ERASED);
-        sql.run(`UPDATE ${table.name} SET ${field.column} = ? WHERE id = ?`, stored, id);
+        sql.run(`UPDATE ${table.name} SET ${field.column} = ? WHERE id = ?`, anew ?? null, id);
       }
     if (rows.length < PART) return;
     after = rows.at(-1)?.id ?? after;

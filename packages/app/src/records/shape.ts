@@ -98,10 +98,9 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
         fail(
           `its import finds ${name} by name, and no index has the names: let '${target.type}' be sorted by them`,
         );
-  if (options.permissions.import !== undefined)
-    for (const { name, isSealed, isOptional } of fields)
-      if (isSealed && !isOptional)
-        fail(`its import takes no sealed field, and ${name} is sealed and required: let it be left out`);
+  for (const { name, isSealed, isOptional } of fields)
+    if (isSealed && !isOptional)
+      fail(`sealed names ${name}, which is required: let it be left out, since an erasure leaves none`);
   const title =
     options.title === undefined ? named((fields[0] as Field).name, 'title') : textOf(options.title, 'title');
   const personal = (options.personal ?? []).map((name) => named(name, 'personal'));
@@ -144,9 +143,9 @@ function isFoundByTitle({ indexes, title }: RecordTable): boolean {
 /** The schema of a record as its readers see it: `Item` for the type `item`. */
 export function outputSchema({ type, id, table }: RecordShape): z.ZodType {
   const related = z.object({ id: z.string().nullable(), name: z.string().nullable() });
-  const fields = table.fields.map(({ name, schema, isOptional, isSealed, target }) => {
+  const fields = table.fields.map(({ name, schema, isOptional, target }) => {
     const shown = target ? related : unwrap(schema).inner;
-    return [name, isOptional || isSealed ? shown.nullable() : shown];
+    return [name, isOptional ? shown.nullable() : shown];
   });
   return z
     .object({

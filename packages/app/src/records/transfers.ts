@@ -15,6 +15,7 @@ import {
   missingOf,
   readMapping,
   requiredFields,
+  sealedColumns,
   targetsOf,
 } from './import-plan.ts';
 import { afterClearing, type ImportParts, stored, undoKind } from './import-steps.ts';
@@ -99,7 +100,7 @@ export const importSchema = z
 export type RecordImport = z.output<typeof importSchema>;
 
 export function importOperations(parts: ImportParts): Readonly<Record<string, Operation>> {
-  const { shape, permission, several, write } = parts;
+  const { shape, whole, permission, several, write } = parts;
   const { type } = shape;
   const all = `/api/${type}-imports`;
   const one = `${all}/:import`;
@@ -128,7 +129,7 @@ export function importOperations(parts: ImportParts): Readonly<Record<string, Op
         const start = { ...EMPTY, filename, delimiter: delimiterOf(text) };
         const id = ctx.startWork(importKind(type), { data: stored(start), waits: true });
         const work = ctx.work(id);
-        let data = receive(work, start, { text: text.replace(/^\uFEFF/, ''), isLast });
+        let data = receive(whole, work, start, { text: text.replace(/^\uFEFF/, ''), isLast });
         data = planned(shape, { ...data, mapping: guessMapping(shape, data.header) }, given);
         save(shape, work, data, isLast);
         return present(ctx, shape, id);
@@ -147,7 +148,7 @@ export function importOperations(parts: ImportParts): Readonly<Record<string, Op
         if (part === data.part) return present(ctx, shape, id);
         if (data.phase !== 'receiving' || part !== data.part + 1)
           throw refused('import_part', `Part ${data.part + 1} is due, if any.`);
-        save(shape, work, receive(work, data, { text, isLast }), isLast);
+        save(shape, work, receive(whole, work, data, { text, isLast }), isLast);
         return present(ctx, shape, id);
       },
     }),
@@ -284,6 +285,7 @@ const EMPTY: ImportData = {
 
 /** Stages the lines of a part. @throws PlatformError `validation_failed`, reason `csv_malformed`; `payload_too_large`. */
 function receive(
+  whole: RecordShape,
   work: WorkHandle,
   data: ImportData,
   { text, isLast }: { readonly text: string; readonly isLast: boolean },
@@ -303,11 +305,12 @@ function receive(
     throw new PlatformError('payload_too_large', `A file has at most ${LINES_MAX} lines. Divide it.`, {
       reason: 'import_lines',
     });
+  const isSealed = sealedColumns(whole, header);
   work.rows.put(
     lines.map((cells, index) => ({
       number: before + index + 1,
       status: 'new',
-      value: cells.map(unguarded),
+      value: cells.map((cell, at) => (isSealed[at] ? null : unguarded(cell))),
       note: null,
     })),
   );

@@ -30,6 +30,11 @@ interface Listed {
   readonly cut?: boolean;
 }
 
+interface Selection {
+  readonly search: string;
+  readonly ids: ReadonlySet<string>;
+}
+
 export function ListPage({ kind }: { readonly kind: DeclaredKind }) {
   const { declaration } = useApp();
   const { search } = usePlace();
@@ -37,7 +42,10 @@ export function ListPage({ kind }: { readonly kind: DeclaredKind }) {
   const query = listQuery(kind, state);
   query.set('limit', String(PAGE_SIZE));
   const { value, refusal, isLoading, reload } = useLoad<Listed>(`${kind.path}?${query}`);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  // Of this page alone: what is ticked elsewhere is not seen, and several rows at once would take it.
+  const [selection, setSelection] = useState<Selection>({ search, ids: new Set() });
+  const selected: ReadonlySet<string> = selection.search === search ? selection.ids : new Set();
+  const setSelected = (ids: ReadonlySet<string>) => setSelection({ search, ids });
   const [columns, chooseColumns] = useColumns(kind);
   const go = (next: Partial<ListState>, options?: { readonly replace: boolean }) => {
     const rest = listQuery(kind, { ...state, cursor: null, ...next }).toString();

@@ -47,7 +47,7 @@ export const migrateTryCommand = command({
       directory: z.string().min(1, 'must not be empty').optional(),
       profile: z.string().optional(),
     })
-    .refine(({ tenant, scope, copy }) => (copy === undefined ? scope : (tenant ?? 'none') === 'none'), {
+    .refine(({ tenant, scope, copy }) => (copy === undefined ? scope !== undefined : tenant === undefined), {
       error: 'Name the tenant and the scope, or a copy that is here by --copy.',
     }),
   run: async ({ tenant, scope, copy, directory, profile }, world) => {

@@ -16,9 +16,10 @@ export function eraseStaged(
 ): void {
   // States of earlier versions have none.
   if (!db.get("SELECT 1 FROM sqlite_master WHERE name = '_spine_works'")) return;
-  for (const [kind, { namesOf }] of Object.entries(works)) {
+  // Kinds that are no longer declared have rows, too.
+  for (const { kind } of db.all<{ kind: string }>('SELECT DISTINCT kind FROM _spine_works')) {
+    const namesOf = works[kind]?.namesOf;
     const staged = db.all<{ id: string }>('SELECT id FROM _spine_works WHERE kind = ?', kind);
-    if (staged.length === 0) continue;
     const texts = [subject, ...(namesOf?.({ sql }, subject) ?? [])].map(comparable).filter(Boolean);
     for (const { id } of staged) eraseRows(db, id, texts);
     db.run(
