@@ -41,6 +41,13 @@ test('one that is open takes any number of requests, and another one waits until
   end();
 });
 
+test('many requests for one instance take the place of one', async () => {
+  const { instances, ask } = open(3);
+  for (const scope of ['a', 'b', 'c']) ask(scope);
+  await Promise.all([1, 2, 3].map(() => instances.wait('d')));
+  expect(['a', 'b', 'c'].map((scope) => instances.enter(scope) !== null)).toEqual([false, true, true]);
+});
+
 test('those that are asked again and again keep no other one out: each gives up its place in turn', async () => {
   const { instances, time, ask } = open(1);
   ask('a');

@@ -5,7 +5,10 @@
 import type { Isolate } from '../lib/bundle.ts';
 import type { HostEnv } from './env.ts';
 
-/** The module around a bundle, by which the host gives it up. No bundle can replace it. */
+/**
+ * The module around a bundle, by which the host gives it up. A bundle can import it and replace the method: its isolate then
+ * stays, within the limits of its process, and the host goes on.
+ */
 export const UNLOAD_MODULE = 'freehold-unload.js';
 
 /** @param mainModule of the bundle. Its exports are passed on, but for one named `Unload`. */
@@ -51,8 +54,9 @@ export function enterIsolate(scope: string, ref: IsolateRef): string {
 }
 
 /** Forgets an isolate whose bundle did not arrive: workerd would answer each later request with that failure. */
-export function forgetIsolate(ref: IsolateRef): void {
-  loaded.delete(keyOf(ref));
+export function forgetIsolate(ref: IsolateRef, name: string): void {
+  const key = keyOf(ref);
+  if (loaded.get(key)?.name === name) loaded.delete(key);
 }
 
 /** Takes a scope out of the isolates of every bundle but one, and gives up those that no scope runs any more. */
@@ -81,10 +85,15 @@ async function giveUp(loader: WorkerLoader, name: string): Promise<void> {
     throw new Error('it is not loaded');
   });
   const entrypoint = worker.getEntrypoint('Unload') as unknown as { unload(): Promise<never> };
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, GIVE_UP_MS);
   // It ends with its isolate, and never answers.
-  await entrypoint.unload().catch(() => undefined);
+  await Promise.race([entrypoint.unload().catch(() => undefined), timeout]);
+  clearTimeout(timer);
 }
 
+/** The longest wait for the end of an isolate. */
+const GIVE_UP_MS = 1_000;
 /** More than a process may have. */
 const PAGES_REFUSED = 65_536;
 

@@ -295,12 +295,13 @@ export class Supervisor extends DurableObject<HostEnv> {
     const { exports } = this.ctx;
     const ref = { digest, isolate, tenant: instance.tenant };
     // Instances of one name share the variables of their modules.
-    const worker = LOADER.get(enterIsolate(instance.scope, ref), () =>
+    const name = enterIsolate(instance.scope, ref);
+    const worker = LOADER.get(name, () =>
       loadedFrom(this.env, digest, {
         outbound: exports.Egress({ props: { digest } }),
         tail: exports.Tail({ props: { digest } }),
       }).catch((error: unknown) => {
-        forgetIsolate(ref);
+        forgetIsolate(ref, name);
         throw error;
       }),
     );

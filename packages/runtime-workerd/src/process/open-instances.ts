@@ -43,6 +43,8 @@ export interface OpenInstancesOptions {
 export class OpenInstances {
   readonly #options: OpenInstancesOptions;
   readonly #open = new Map<string, Open>();
+  /** The instances that wait for room, and how many requests of each. */
+  readonly #waiting = new Map<string, number>();
 
   constructor(options: OpenInstancesOptions) {
     this.#options = options;
@@ -69,14 +71,23 @@ export class OpenInstances {
   async wait(scope: string): Promise<() => void> {
     const { clock, sleep } = this.#options;
     const untilMs = clock() + WAIT_MAX_MS;
-    this.#closeOne();
-    for (;;) {
-      this.#forgetClosed();
-      const end = this.enter(scope);
-      if (end) return end;
-      const waitMs = this.#roomAtMs() - clock();
-      if (clock() + waitMs > untilMs) throw tooMany(waitMs);
-      await sleep(LOOK_MS);
+    const waiting = this.#waiting.get(scope) ?? 0;
+    // One place for one instance, however many of its requests come.
+    if (waiting === 0) this.#closeOne();
+    this.#waiting.set(scope, waiting + 1);
+    try {
+      for (;;) {
+        this.#forgetClosed();
+        const end = this.enter(scope);
+        if (end) return end;
+        const waitMs = this.#roomAtMs() - clock();
+        if (clock() + waitMs > untilMs) throw tooMany(waitMs);
+        await sleep(LOOK_MS);
+      }
+    } finally {
+      const left = (this.#waiting.get(scope) ?? 1) - 1;
+      if (left === 0) this.#waiting.delete(scope);
+      else this.#waiting.set(scope, left);
     }
   }
 

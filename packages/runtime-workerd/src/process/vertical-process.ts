@@ -73,8 +73,8 @@ const WAIT_IN_ORDER_MS = 40_000;
 /** The memory that a bundle of usual size needs, in MiB, and the time until it has it. */
 const BUNDLE_MIB = 64;
 const LOADING_MS = 3_000;
-/** The longest wait for the end of instances that rest. */
-const REST_MS = 5_000;
+/** The longest wait for the end of instances that rest: shorter than the silence after which a process counts as hung. */
+const REST_MS = 3_000;
 /** All of them are asked: not at each beat. */
 const REST_PAUSE_MS = 10_000;
 /** Between two waits for answers that take long, requests are served for so many times as long. */
@@ -100,8 +100,8 @@ export class VerticalProcess {
   #fullMib: number;
   /** When bundles were handed to it of which it is not known whether their memory is counted yet. */
   #handed: number[] = [];
-  /** Whether instances that rest are being ended, so that there is memory. */
-  #isRelieving = false;
+  /** Resolves when the instances that rest have ended, so that there is memory; null while none are asked to. */
+  #resting: Promise<void> | null = null;
   #restAgainAt = 0;
   /** Times of the process's own clock (`performance.now`), which no correction of the machine's moves. */
   #lastUsedAt = performance.now();
@@ -185,7 +185,7 @@ export class VerticalProcess {
     this.#handed = this.#handed.filter((atMs) => nowMs - atMs < LOADING_MS);
     this.#handed.push(nowMs);
     const neededMib = (child.dataMib ?? 0) + this.#handed.length * BUNDLE_MIB;
-    if (neededMib > this.#options.limits.fullMib) await child.restInstances(REST_MS);
+    if (neededMib > this.#options.limits.fullMib) await this.#rest(child);
   }
 
   /** When work of a scope is due, in milliseconds since the epoch; null for never. */
@@ -262,7 +262,8 @@ export class VerticalProcess {
 
   async #spawn(): Promise<HostChild> {
     const before = await this.#predecessor;
-    if (before) {
+    // One that went on may have ended since.
+    if (before && !before.isOver) {
       this.#present = before;
       return before;
     }
@@ -283,8 +284,8 @@ export class VerticalProcess {
   #beat(child: HostChild): void {
     if (this.#present !== child) return;
     const { idleMs } = this.#options.limits;
-    const isFull = this.#isFull(child);
-    if (isFull) void this.#relieve(child);
+    this.#settleFull(child);
+    if (this.#isFull(child)) void this.#relieve(child);
     else if (
       child.inFlight.isEmpty &&
       performance.now() - this.#lastUsedAt > idleMs &&
@@ -293,11 +294,14 @@ export class VerticalProcess {
       this.#retire(child, () => child.end());
   }
 
-  #isFull(child: HostChild): boolean {
-    const dataMib = child.dataMib ?? 0;
+  #isFull({ dataMib }: HostChild): boolean {
+    return (dataMib ?? 0) >= this.#fullMib;
+  }
+
+  /** Goes back to the usual limit once a process stayed below it for long. */
+  #settleFull({ dataMib, livedMs }: HostChild): void {
     const { fullMib } = this.#options.limits;
-    if (dataMib < fullMib && child.livedMs > OFTEN_MS) this.#fullMib = fullMib;
-    return dataMib >= this.#fullMib;
+    if ((dataMib ?? 0) < fullMib && livedMs > OFTEN_MS) this.#fullMib = fullMib;
   }
 
   /** Whether it has so much memory that its end by the limit is near. */
@@ -307,14 +311,20 @@ export class VerticalProcess {
 
   /** Ends the instances of a full process that rest, and replaces it where that is not enough. It never rejects. */
   async #relieve(child: HostChild): Promise<void> {
-    if (this.#isRelieving) return;
-    this.#isRelieving = true;
+    if (this.#resting !== null) return;
     if (performance.now() >= this.#restAgainAt) {
       this.#restAgainAt = performance.now() + REST_PAUSE_MS;
-      await child.restInstances(REST_MS);
+      await this.#rest(child);
     }
-    this.#isRelieving = false;
     if (this.#isFull(child) && this.#mayReplace(child)) this.#retire(child, () => this.#replace(child));
+  }
+
+  /** One order at a time: each of them holds a connection that heartbeats need. It never rejects. */
+  #rest(child: HostChild): Promise<void> {
+    this.#resting ??= child.restInstances(REST_MS).finally(() => {
+      this.#resting = null;
+    });
+    return this.#resting;
   }
 
   /**
@@ -331,7 +341,12 @@ export class VerticalProcess {
   /** Ends a full process, unless its answers take too long for that. */
   async #replace(child: HostChild): Promise<void> {
     const { drainMs, memoryMib } = this.#options.limits;
-    if (!(await child.inFlight.drained(drainMs)) && !this.#isAlmostOver(child)) {
+    const isDrained = await child.inFlight.drained(drainMs);
+    if (child.isOver) {
+      await child.exited;
+      return this.#failed(child.inFlight.takeScopes(), child.explained());
+    }
+    if (!isDrained && !this.#isAlmostOver(child)) {
       this.#drainAgainAt = performance.now() + DRAIN_PAUSE * drainMs;
       return;
     }
