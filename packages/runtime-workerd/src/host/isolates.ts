@@ -5,10 +5,7 @@
 import type { Isolate } from '../lib/bundle.ts';
 import type { HostEnv } from './env.ts';
 
-/**
- * The module around a bundle, by which the host gives it up. A bundle can import it and replace the method: its isolate then
- * stays, within the limits of its process, and the host goes on.
- */
+/** The module around a bundle, by which the host gives it up. It is the bundle's to reach: nothing depends on its answer. */
 export const UNLOAD_MODULE = 'freehold-unload.js';
 
 /** @param mainModule of the bundle. Its exports are passed on, but for one named `Unload`. */
