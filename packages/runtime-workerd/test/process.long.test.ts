@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { VerticalProcess } from '../src/process/vertical-process.ts';
 import { notes } from './bundles/plain.ts';
-import { ACME, BOLT, OTHER, type Place } from './place.ts';
+import { ACME, BOLT, OTHER, type Place, SECOND } from './place.ts';
 import { openProcesses, type Processes, processBundle } from './processes.ts';
 
 const PATIENT = { timeout: 15_000 };
@@ -106,4 +106,23 @@ test('a bundle that hangs or kills the check is named, and no other upload waits
     'taken',
   ]);
   expect(place.faults).toEqual([]);
+}, 60_000);
+
+test('one that went on because an answer took long, and then dies, is started again', async () => {
+  // Long enough that a busy machine begins to replace it, and then gives that up.
+  await place.reopen({ fullMib: 1, drainMs: 8_000 });
+  const slow = expect(processes.textOf('/slow?ms=60000', SECOND)).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  await expect.poll(() => processes.pidOf(), PATIENT).not.toBe(null);
+  const pid = processes.pidOf() as number;
+  // It is none of the present ones while its answers are waited for, and is it again after that.
+  await expect.poll(() => processes.pidOf(), PATIENT).toBe(null);
+  await expect.poll(() => processes.pidOf(), PATIENT).toBe(pid);
+  process.kill(pid, 'SIGKILL');
+  await slow;
+  // Until its end is noticed, a request is refused.
+  const version = () => processes.textOf('/version', BOLT).catch(() => 'none');
+  await expect.poll(version, PATIENT).toBe('1.0.0');
+  expect(processes.pidOf()).not.toBe(pid);
 }, 60_000);

@@ -134,24 +134,6 @@ test('a process that has as much memory as it may is replaced once, and no reque
   }
 }, 180_000);
 
-test('one that went on because an answer took long, and then dies, is started again', async () => {
-  await place.reopen({ fullMib: 1 });
-  const slow = expect(processes.textOf('/slow?ms=60000', SECOND)).rejects.toMatchObject({
-    code: 'unavailable',
-  });
-  await expect.poll(() => processes.pidOf(), PATIENT).not.toBe(null);
-  const pid = processes.pidOf() as number;
-  // It is none of the present ones while its answers are waited for, and is it again after that.
-  await expect.poll(() => processes.pidOf(), PATIENT).toBe(null);
-  await expect.poll(() => processes.pidOf(), PATIENT).toBe(pid);
-  process.kill(pid, 'SIGKILL');
-  await slow;
-  // Until its end is noticed, a request is refused.
-  const version = () => processes.textOf('/version', BOLT).catch(() => 'none');
-  await expect.poll(version, PATIENT).toBe('1.0.0');
-  expect(processes.pidOf()).not.toBe(pid);
-}, 60_000);
-
 test('a process that outlived its platform is ended by the next start, and what it stored is there', async () => {
   expect((await place.provision(ACME)).status).toBe(200);
   const orphan = processes.pidOf() as number;

@@ -62,7 +62,7 @@ export function makeErasureMethods({
   const redact = (receipt: ShredReceipt): void => {
     subjectKeys.supply({ keys: { [receipt.subject]: { shredded: receipt } } });
     redactScope({ db, sql, vertical, receipt, nowMs: unit.now() });
-    wakeAfterCommit();
+    if (vertical.works !== undefined) wakeAfterCommit();
   };
   return {
     redact: (input) => {
