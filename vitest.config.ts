@@ -21,6 +21,9 @@ function scratchDirectory(): string {
 
 process.env.TMPDIR = scratchDirectory();
 
+/** What a poll waits for comes within milliseconds on a free machine; the default of one second fails on a busy one. */
+const expectPatiently = { poll: { timeout: 20_000 } };
+
 /** Node packages in one project; the workerd engine brings its own (it runs inside workerd); whole processes have theirs. */
 export default defineConfig({
   test: {
@@ -30,6 +33,7 @@ export default defineConfig({
       {
         test: {
           name: 'node',
+          expect: expectPatiently,
           include: [
             '{packages,apps,examples}/*/{src,test}/**/*.test.ts',
             'tests/{http,property,surface,tools,upgrade}/**/*.test.ts',
@@ -53,6 +57,7 @@ export default defineConfig({
       {
         test: {
           name: 'crash',
+          expect: expectPatiently,
           include: ['tests/crash/**/*.test.ts'],
           // Only `npm run test:long` runs these.
           exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],
@@ -63,6 +68,7 @@ export default defineConfig({
       {
         test: {
           name: 'sim',
+          expect: expectPatiently,
           include: ['tests/sim/**/*.test.ts'],
           testTimeout: 120_000,
           isolate: false,
@@ -71,6 +77,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          expect: expectPatiently,
           include: ['tests/{e2e,packages,scaffold}/**/*.test.ts'],
           // Only `npm run test:long` runs these.
           exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],
@@ -86,6 +93,7 @@ export default defineConfig({
             {
               test: {
                 name: 'deployed',
+                expect: expectPatiently,
                 include: ['examples/fieldwork/test/{api,any-input,attachments,mcp,openapi,team-log}.test.ts'],
                 env: { FREEHOLD_DEPLOYED: '1' },
                 testTimeout: 60_000,
@@ -99,6 +107,7 @@ export default defineConfig({
         // Runs on Node, and drives a workerd of its own over HTTP.
         test: {
           name: 'workerd-identity',
+          expect: expectPatiently,
           include: ['tests/workerd/in-workerd.test.ts'],
           testTimeout: 30_000,
         },
@@ -107,6 +116,7 @@ export default defineConfig({
         // The same, with a vertical as a worker in a process of its own.
         test: {
           name: 'workerd-vertical',
+          expect: expectPatiently,
           include: ['tests/workerd-vertical/**/*.test.ts'],
           // Only `npm run test:long` runs these.
           exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],

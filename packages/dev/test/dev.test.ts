@@ -1,7 +1,7 @@
 /** A development server: good saves are served, and broken ones change nothing. */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Caller } from '../../../tests/support/http.ts';
 import { signIn } from '../../../tests/support/sign-in.ts';
 import { eventText } from '../src/index.ts';
@@ -299,13 +299,13 @@ describe('while the application is written', () => {
     );
     expect(await server.save()).toEqual([]);
     const shown = (message: RegExp) =>
-      vi.waitFor(() =>
-        expect(server.events).toContainEqual({
+      expect
+        .poll(() => server.events)
+        .toContainEqual({
           type: 'fault',
           where: expect.anything(),
           fault: expect.objectContaining({ message: expect.stringMatching(message) }),
-        }),
-      );
+        });
     await server.call('book/add', { title: 'Persuasion' });
     await shown(/^no ink$/);
     await shown(/\(permission_denied\)$/);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import { makeKeyring } from '@freehold/store';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openNodeEngine } from '../../engine-node/src/index.ts';
 import { ledgerUnit, makeUnitLedger, makeUnitVault, makeVaultUnit } from '../src/index.ts';
 
@@ -109,7 +109,7 @@ test('C-20: keys are allotted, made and bound only once the archive has them', a
     void call.then(() => {
       isDone = true;
     });
-    await vi.waitUntil(() => gates.length > 0);
+    await expect.poll(() => gates.length).toBeGreaterThan(0);
     expect(isDone).toBe(false);
     gates.shift()?.();
     return call;

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
@@ -16,10 +15,15 @@ test.each(['close', 'closeWithLog'] as const)('a database is collected after %s'
   const closed = Array.from({ length: DATABASES }, (_, at) =>
     useAndClose(join(place, `${at}.sqlite`), close),
   );
-  await setImmediate();
   setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-  expect(closed.filter((each) => each.deref() !== undefined)).toEqual([]);
+  const collectGarbage: () => void = runInNewContext('gc');
+  // One collection can spare an object that a word on the stack happens to point at; what is kept for good survives all.
+  await expect
+    .poll(() => {
+      collectGarbage();
+      return closed.filter((each) => each.deref() !== undefined).length;
+    })
+    .toBe(0);
 });
 
 function useAndClose(path: string, close: 'close' | 'closeWithLog'): WeakRef<object> {
