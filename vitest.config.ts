@@ -21,7 +21,7 @@ function scratchDirectory(): string {
 
 process.env.TMPDIR = scratchDirectory();
 
-/** What a poll waits for comes within milliseconds on a free machine; the default of one second fails on a busy one. */
+/** A poll that ends within milliseconds on a free machine can take longer than the default of one second on a busy one. */
 const expectPatiently = { poll: { timeout: 20_000 } };
 
 /** Node packages in one project; the workerd engine brings its own (it runs inside workerd); whole processes have theirs. */

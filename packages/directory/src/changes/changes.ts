@@ -131,16 +131,17 @@ export function logDone(
   { audit, intent, supersedes }: Settled,
 ): LogHead {
   const head = appendAdminLog(context, by, { ...audit, outcome: 'done', intent });
+  const announced = loadAdminLogRow(context.db, intent);
+  if (!announced) throw new TypeError('an effect cannot end without having begun');
   // Without a scope, one target has many works of a kind: then only the very same one is superseded.
-  const announced = loadAdminLogRow(context.db, intent)?.after ?? null;
   const isSame = (after: AuditEntry['after']): boolean =>
-    (after === null ? null : canonicalJson(after)) === announced;
+    (after === null ? null : canonicalJson(after)) === announced.after;
   const older = loadLeftBehind(context.db, {
     intent,
     action: by.action,
-    target: audit.target,
+    target: announced,
     nowMs: context.now(),
-  }).filter(({ after }) => supersedes(after) && (audit.target.scope !== null || isSame(after)));
+  }).filter(({ after }) => supersedes(after) && (announced.scope !== null || isSame(after)));
   const heads = older.map(({ sequence }) => logEnd(context, by, sequence, { outcome: 'superseded' }));
   return heads.at(-1) ?? head;
 }

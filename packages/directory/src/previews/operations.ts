@@ -13,6 +13,7 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
+import type { Actor } from '../access/actors.ts';
 import { requireReachable } from '../copies/operations.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
@@ -114,7 +115,7 @@ export const createPreview = /* @__PURE__ */ delegated<typeof previewsCreate, Pr
         createdAtMs: nowMs,
         expiresAtMs: nowMs + body.days * DAY_MS,
       };
-      return { intent: auditOf(row, { before: null, after: fieldsOf(row) }), prepared: row };
+      return { intent: intentOf(row, makerOf(actor, vertical)), prepared: row };
     },
     settle: ({ db }, _call, { row, copied }) => {
       insertPreview(db, row);
@@ -125,8 +126,9 @@ export const createPreview = /* @__PURE__ */ delegated<typeof previewsCreate, Pr
         rerouted: true,
       };
     },
-    // Each makes a preview of its own.
-    supersedes: () => false,
+    // A preview whose making was interrupted is not there: the runtime removes what it has of one that is not listed.
+    supersedes: ({ body }, earlier) =>
+      earlier?.version === body.manifest.version && earlier.branch === (body.branch ?? null),
   },
 );
 
@@ -181,6 +183,7 @@ export const openPreview = /* @__PURE__ */ delegated<typeof previewsOpen, Previe
         'The link was shown by an earlier call with this key and is not kept. Make another with a new key.',
     };
   },
+  supersedes: ({ params }, earlier) => earlier?.preview === params.preview,
 });
 
 export const previewsEnd = adminOperation({
@@ -220,22 +223,26 @@ export const endPreview = /* @__PURE__ */ delegated<typeof previewsEnd, PreviewR
 function dataOf(
   { db, newId }: { readonly db: SqlDatabase; readonly newId: (prefix: string) => string },
   { body, actor }: CallOf<typeof previewsCreate>,
-  { slug, ownerTenant }: VerticalRow,
+  vertical: VerticalRow,
 ): Pick<PreviewRow, 'tenant' | 'scope' | 'copied'> {
-  const ofBuilder = actor.kind === 'builder' ? actor.tenant : null;
   if (body.scope === undefined)
     return {
-      tenant: (ofBuilder ?? ownerTenant ?? newId('tnt')) as TenantId,
+      tenant: makerOf(actor, vertical) ?? (newId('tnt') as TenantId),
       scope: newId('scp') as ScopeId,
       copied: false,
     };
-  const tenant = (ofBuilder ?? tenantOfScope(db, body.scope)) as TenantId;
+  const tenant = actor.kind === 'builder' ? actor.tenant : (tenantOfScope(db, body.scope) as TenantId);
   const row = requireReachable(db, { tenant, scope: body.scope });
-  if (row.vertical !== slug)
-    throw new PlatformError('conflict', `This is a scope of ${row.vertical}, and not of ${slug}.`, {
+  if (row.vertical !== vertical.slug)
+    throw new PlatformError('conflict', `This is a scope of ${row.vertical}, and not of ${vertical.slug}.`, {
       reason: 'other_vertical',
     });
   return { tenant, scope: row.id, copied: true };
+}
+
+/** The tenant that a preview without a scope is made for; null where neither the caller nor the vertical belongs to one. */
+function makerOf(actor: Actor, { ownerTenant }: VerticalRow): TenantId | null {
+  return actor.kind === 'builder' ? actor.tenant : ownerTenant;
 }
 
 /** Below the platform's own domain, where no name has to be proved. */
@@ -257,6 +264,18 @@ function hostnameOf(
 function fieldsOf({ id, version, hostname, branch, network, copied, expiresAtMs }: PreviewRow) {
   const expiresAt = toTimestamp(expiresAtMs);
   return { preview: id, version, hostname, branch, network, copied, expiresAt };
+}
+
+/** Without what another attempt makes anew, such as the id: a later success settles the intent by what is the same. */
+function intentOf(row: PreviewRow, maker: TenantId | null): AuditEntry {
+  const { version, branch, network, copied } = row;
+  const { target } = auditOf(row, { before: null, after: null });
+  const tenant = copied ? target.tenant : maker;
+  return {
+    target: { ...target, tenant, other: null },
+    before: null,
+    after: { version, branch, network, copied },
+  };
 }
 
 function auditOf(

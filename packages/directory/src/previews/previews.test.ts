@@ -117,6 +117,41 @@ describe('a preview of a scope', () => {
   });
 });
 
+describe('a preview whose making was interrupted', () => {
+  const outcomes = async (platform: Platform) =>
+    (await platform.adminLog({ action: 'previews.create' })).map(({ outcome, intent }) => [
+      outcome,
+      intent !== null,
+    ]);
+
+  test.each(['of a scope', 'without a scope'])(
+    '%s is settled by the next attempt, once its call is over',
+    async (which) => {
+      const { platform, runtime, scope } = await open();
+      const body = which === 'of a scope' ? { scope: scope.id } : {};
+      const never = new Promise<void>(() => undefined);
+      runtime.previews.before = async (what) => (what === 'provision' ? never : undefined);
+      void make(platform, body).catch(() => undefined);
+      await expect.poll(() => runtime.previews.running.size).toBe(1);
+      runtime.previews.before = async () => undefined;
+      await made(platform, body);
+      expect(await outcomes(platform)).toEqual([
+        ['intent', false],
+        ['intent', false],
+        ['done', true],
+      ]);
+      platform.clock.ms += 3 * 60 * 1000;
+      await made(platform, { ...body, branch: 'another' });
+      expect((await outcomes(platform)).at(-1)).toEqual(['done', true]);
+      await made(platform, body);
+      expect((await outcomes(platform)).slice(-2)).toEqual([
+        ['done', true],
+        ['superseded', true],
+      ]);
+    },
+  );
+});
+
 describe('a preview', () => {
   test('without a scope begins empty, under ids of its own', async () => {
     const { platform, runtime, acme, as } = await open();
