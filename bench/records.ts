@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import type { SqlDatabase } from '@freehold/store';
-import { HITS_MAX, type ListQuery, listRows } from '../packages/app/src/records/list.ts';
+import { type ListQuery, listRows } from '../packages/app/src/records/list.ts';
+import { HITS_MAX } from '../packages/app/src/records/search.ts';
 import { statementsOf, wordTable } from '../packages/app/src/records/tables.ts';
 import { animal, keeper } from '../packages/app/test/clinic.ts';
 import { openNodeDatabase } from '../packages/engine-node/src/lib/node-database.ts';
@@ -15,6 +16,9 @@ const FEW = 1_000;
 const MANY = 1_000_000;
 /** The records that share a name, and so the hits of a search for it. */
 const NAMESAKES = 20;
+/** The records of one keeper; another one has all others. */
+const KEPT = 200;
+const [KEEPER, OTHER_KEEPER] = ['kpr_grace', 'kpr_other'];
 const AT_LEAST = 0.6;
 
 const fieldOf = (name: string) => {
@@ -51,6 +55,8 @@ const ASKED: readonly Asked[] = [
     title: 'a search and a filter',
     query: { sort: byName, q: 'name7x', filters: DOGS },
   },
+  { title: 'a search by the name of the keeper', query: { sort: byName, q: 'grace' } },
+  { title: 'a search by the names of both', query: { sort: byName, q: 'grace name7x' } },
 ];
 
 export async function benchRecords(directory: string): Promise<Row[]> {
@@ -82,6 +88,7 @@ const EVERYTHING: ListQuery = {
   sort: byName,
   limit: 20,
   cursor: undefined,
+  related: new Map([[fieldOf('keeper'), { reach: 'all', isImportShown: false }]]),
 };
 
 /** Fills a database by SQL alone: a million calls of `animal/create` would take an hour. */
@@ -91,13 +98,24 @@ function open(directory: string, records: number) {
   for (const { table } of [keeper, animal]) for (const sql of statementsOf(table)) db.exec(sql);
   const words = wordTable(animal.table);
   database.transact(() => {
+    for (const id of [KEEPER, OTHER_KEEPER])
+      db.run('INSERT INTO keepers (id, created_at, updated_at, name) VALUES (?, 0, 0, ?)', id, id);
     db.run(
-      `INSERT INTO ${animal.table.name} (id, created_at, updated_at, name, kind, fee, insured)
+      `INSERT INTO ${wordTable(keeper.table)} VALUES (0, 'grace', ?), (0, 'other', ?)`,
+      KEEPER,
+      OTHER_KEEPER,
+    );
+    db.run(
+      `INSERT INTO ${animal.table.name} (id, created_at, updated_at, name, kind, fee, insured, keeper)
        WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
-       SELECT printf('anm_%026d', i), i, i, printf('Name%dx Number%d', i / ?, i), CASE i % 2 WHEN 0 THEN 'dog' ELSE 'cat' END, i % 997, (i / 2) % 2
+       SELECT printf('anm_%026d', i), i, i, printf('Name%dx Number%d', i / ?, i), CASE i % 2 WHEN 0 THEN 'dog' ELSE 'cat' END, i % 997, (i / 2) % 2,
+         CASE WHEN i < ? THEN ? ELSE ? END
        FROM n`,
       records,
       NAMESAKES,
+      KEPT,
+      KEEPER,
+      OTHER_KEEPER,
     );
     db.run(
       `INSERT INTO ${words} SELECT 0, lower(substr(name, 1, instr(name, ' ') - 1)), id FROM animals ORDER BY 2, 3`,

@@ -45,7 +45,7 @@ export const animal = records('animal', {
       message: 'must not be before the day of birth',
     }),
   prefix: 'anm',
-  search: ['name'],
+  search: ['name', 'keeper'],
   filter: ['kind', 'keeper', ['kind', 'insured']],
   sort: ['name', 'fee', 'createdAt'],
   unique: [['name', 'keeper']],

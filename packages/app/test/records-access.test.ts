@@ -77,6 +77,14 @@ test('a guest with grants for single records learns nothing about the others', a
           shownKeepers.includes(n) ? theirs.toSorted() : [],
         );
       }
+      // A search by the name of a keeper finds what the list shows that is narrowed by that keeper.
+      for (const n of keepers.keys()) {
+        const theirs = visible.filter((id) => keeperOf[animals.indexOf(id)] === n).toSorted();
+        for (const q of [`keeper${n}x`, `animal keeper${n}x`]) {
+          expect(ids(await ask('animal/list', { q }))).toEqual(shownKeepers.includes(n) ? theirs : []);
+          await ask('animal/export', { q });
+        }
+      }
       for (const animal of animals) await ask('animal/get', { animal });
       for (const keeper of keepers) await ask('keeper/get', { keeper });
 

@@ -224,6 +224,39 @@ test('a search finds beginnings of words without accents and case, all of which 
   expect((await ada.call('keeper/list', { q: 'lion', archived: true })).items).toHaveLength(1);
 });
 
+test('a search finds records by the names of those that they name, whatever became of these, and by words of both', async () => {
+  await using clinicOpen = await openClinic();
+  const { instance, ada } = clinicOpen;
+  const [grace, bob] = await Promise.all(
+    ['Grace Hopper', 'Bob'].map(async (name) => (await ada.call('keeper/create', { name })).id),
+  );
+  for (const [name, keeper] of [
+    ['Tom', grace],
+    ['Rex', grace],
+    ['Grace', bob],
+    ['Kit', undefined],
+  ] as const)
+    await ada.call('animal/create', { name, fee: 0, ...(keeper !== undefined && { keeper }) });
+  const found = async (q: string, person = ada) =>
+    (await person.call('animal/list', { q })).items.map(({ name }) => name);
+  expect(await found('grace')).toEqual(['Grace', 'Rex', 'Tom']);
+  expect(await found('HOPPER')).toEqual(['Rex', 'Tom']);
+  expect(await found('hopper grace re')).toEqual(['Rex']);
+  expect(await found('bob grace')).toEqual(['Grace']);
+  expect(await found('bob hopper')).toEqual([]);
+  // A caller who may not read keepers finds nothing by their names.
+  expect(await found('grace', instance.as('bob', { role: 'helper' }))).toEqual(['Grace']);
+  await ada.call('keeper/archive', { keeper: grace as string });
+  expect(await found('hopper')).toEqual(['Rex', 'Tom']);
+  await ada.call('keeper/update', { keeper: bob as string, name: 'Rob' });
+  expect([await found('bob'), await found('rob')]).toEqual([[], ['Grace']]);
+  const [rex] = (await ada.call('animal/list', { q: 'rex' })).items;
+  await ada.call('animal/archive', { animal: rex?.id as string });
+  expect(await found('hopper')).toEqual(['Tom']);
+  expect((await ada.call('animal/list', { q: 'hopper', archived: true })).items).toHaveLength(1);
+  expect((await ada.call('animal/export', { q: 'hopper' })).csv.split('\r\n')[1]).toContain('Tom');
+});
+
 test('over HTTP, its routes have names, versions and a document of their own', async () => {
   await using clinicOpen = await openClinic();
   const { ada } = clinicOpen;
@@ -331,6 +364,11 @@ test.each([
     'a search of numbers',
     { fields: z.object({ a: z.int() }), search: ['a'] },
     /search names a, which is no text/,
+  ],
+  [
+    'a search by records that are not found by their names',
+    { fields: z.object({ a: z.string(), owner: relation(records('vet', plain)) }), search: ['owner'] },
+    /search names owner, and 'vet' does not search its a: name it there too/,
   ],
   [
     'a filter by what it does not have',

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { App } from '../declaration/app.ts';
 import { PATHS } from '../pages/frame.ts';
 import { type AnyRecords, recordTypesOf } from '../records/records.ts';
+import { isSearched } from '../records/tables.ts';
 import type { DeclaredField, DeclaredKind, DeclaredOperation } from '../wire/declared.ts';
 import { fieldModels, inWords, type TargetsByPattern } from './field-models.ts';
 
@@ -71,7 +72,7 @@ function kindOf({ type, shape }: AnyRecords, targets: TargetsByPattern): Declare
     path: `/api/${plural}`,
     title,
     fields: fieldModels(jsonSchema(fields), targets),
-    isSearched: table.search.length > 0,
+    isSearched: isSearched(table),
     filters: filters.map((names) => [...names]),
     sorts: [...sorts],
   };

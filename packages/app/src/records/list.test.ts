@@ -4,8 +4,9 @@ import { encodeCursor } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { expect, test } from 'vitest';
 import { animal, keeper } from '../../test/clinic.ts';
-import { HITS_MAX, listRows, listStatement } from './list.ts';
+import { listRows, listStatement } from './list.ts';
 import type { AnyRecords } from './records.ts';
+import { HITS_MAX, type Reach } from './search.ts';
 import { statementsOf, uniqueCondition } from './tables.ts';
 import { endOfPrefix, searchedWords, wordsOf } from './words.ts';
 
@@ -157,22 +158,85 @@ test.each([
   db.close();
 });
 
-test('no statement of a search reads a whole table', () => {
-  const { db, sql } = openNamesakes(3);
-  const plans: string[] = [];
-  const watched = {
-    ...sql,
-    all: (text: string, ...params: never[]) => {
-      plans.push(...plansOf(db, text, params));
-      return sql.all(text, ...params);
-    },
-  };
-  for (const reach of ['all' as const, ['anm_000001']])
-    for (const q of ['tom', 'tom cat']) listRows(watched as never, animal.table, { ...SEARCH, q, reach });
-  expect(plans.length).toBeGreaterThan(8);
-  expect(plans.filter((plan) => /^SCAN (?!h\b|json_each\b|CONSTANT)/.test(plan))).toEqual([]);
-  db.close();
-});
+/** What may be scanned: ids that were given, and what another statement found. */
+const SCAN_OF_A_TABLE = /^SCAN (?!(?:h|k|r|json_each|CONSTANT)\b|\(subquery-\d+\))/;
+
+test.each<readonly [string, Reach]>([
+  ['all', 'all'],
+  ['some', ['kpr_000001']],
+])(
+  'no statement of a search reads a whole table, of a caller who may read %s keepers',
+  (_title, ofKeepers) => {
+    const { db, sql } = openNamesakes(3);
+    const plans: string[] = [];
+    const watched =
+      (run: 'all' | 'get') =>
+      (text: string, ...params: never[]): unknown => {
+        plans.push(...plansOf(db, text, params));
+        return sql[run](text, ...params);
+      };
+    const watchedSql = { all: watched('all'), get: watched('get') };
+    for (const isImportShown of [false, true])
+      for (const reach of ['all' as const, ['anm_000001']])
+        for (const q of ['tom', 'tom cat'])
+          listRows(watchedSql as never, animal.table, {
+            ...SEARCH,
+            q,
+            reach,
+            isImportShown,
+            related: new Map([[fieldOf(animal, 'keeper'), { reach: ofKeepers, isImportShown }]]),
+          });
+    expect(plans.filter((plan) => /^SEARCH t USING .*\(archived=\? AND keeper=\?\)/.test(plan))).not.toEqual(
+      [],
+    );
+    expect(
+      plans.filter((plan) => /^SEARCH w USING .*\((?:archived=\? AND word>|id=\?)/.test(plan)),
+    ).not.toEqual([]);
+    expect(plans.filter((plan) => SCAN_OF_A_TABLE.test(plan))).toEqual([]);
+    db.close();
+  },
+);
+
+/** Keepers, the first of whom has all of these animals. */
+function openKeepers(keepers: number, animals: number) {
+  const opened = openNamesakes(animals);
+  const { db } = opened;
+  db.prepare(
+    `INSERT INTO keepers (id, created_at, updated_at, name)
+     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     SELECT printf('kpr_%06d', i), i, i, 'Grace' FROM n`,
+  ).run(keepers);
+  db.exec(`INSERT INTO keepers_words SELECT 0, 'grace', id FROM keepers`);
+  db.exec(`UPDATE animals SET name = id, keeper = 'kpr_000001'`);
+  return opened;
+}
+
+test.each([
+  ['the animals of one keeper', 'grace', 1, HITS_MAX, false],
+  ['the animals of one keeper', 'grace', 1, HITS_MAX + 1, true],
+  ['the keepers of a name', 'grace', HITS_MAX, 3, false],
+  ['the keepers of a name', 'grace', HITS_MAX + 1, 3, true],
+  ['both words', 'grace tom', 1, HITS_MAX, false],
+  ['both words', 'grace tom', HITS_MAX + 1, HITS_MAX + 1, true],
+])(
+  'a search by keepers says whether it was cut: %s (%s, %i, %i): %s',
+  (_title, q, keepers, animals, isCut) => {
+    const { db, sql } = openKeepers(keepers, animals);
+    const keeperOf = fieldOf(animal, 'keeper');
+    const found = (reach: Reach) =>
+      listRows(sql, animal.table, {
+        ...SEARCH,
+        q,
+        related: new Map([[keeperOf, { reach, isImportShown: false }]]),
+      });
+    const { rows, cut } = found('all');
+    expect([cut, rows.length]).toEqual([isCut, Math.min(animals, 201)]);
+    // Keepers that the caller may not read are not counted: it would say that there are more.
+    expect(found(['kpr_000002'])).toEqual({ rows: [], cut: false });
+    expect(listRows(sql, animal.table, { ...SEARCH, q })).toEqual({ rows: [], cut: false });
+    db.close();
+  },
+);
 
 test.each([
   ['Straße 12b', ['straße', '12b']],

@@ -6,13 +6,9 @@ import { decodeCursor, foreignCursor } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 import type { Field } from './fields.ts';
 import { ARCHIVED, IMPORTED, LIVE } from './partitions.ts';
-import { type RecordTable, wordTable } from './tables.ts';
-import { endOfPrefix, searchedWords } from './words.ts';
-
-/** The hits of a search that are looked at. Of more, the list shows a part and says so. */
-export const HITS_MAX = 1_000;
-/** The words that are read for the hits of several words: most records may have one of them and not the other. */
-const CANDIDATES_MAX = 10_000;
+import { hitsOf, type Reach, type Search } from './search.ts';
+import type { RecordTable } from './tables.ts';
+import { searchedWords } from './words.ts';
 
 export interface ListQuery {
   readonly archived: boolean;
@@ -21,8 +17,10 @@ export interface ListQuery {
   /** Field → value. */
   readonly filters: ReadonlyMap<Field, SqlValue>;
   /** The records that the caller may read. */
-  readonly reach: 'all' | readonly string[];
+  readonly reach: Reach;
   readonly q: string | undefined;
+  /** Relation → the records by whose names the search may find. Default: none. */
+  readonly related?: Search['related'];
   /** Null: by creation. */
   readonly sort: { readonly field: Field | null; readonly isDescending: boolean; readonly name: string };
   readonly limit: number;
@@ -43,7 +41,9 @@ export function listRows(
   table: RecordTable,
   query: ListQuery,
 ): Listed {
-  const hits = query.q === undefined ? null : hitsOf(sql, table, query, searchedWords(query.q));
+  const { q, related = new Map(), isImportShown = false } = query;
+  const hits =
+    q === undefined ? null : hitsOf(sql, table, { ...query, related, isImportShown }, searchedWords(q));
   const ids = hits?.ids ?? (query.reach === 'all' ? null : query.reach);
   const { text, params } = listStatement(table, query, ids);
   return { rows: sql.all<StoredRow>(text, ...params), cut: hits?.cut ?? false };
@@ -128,49 +128,4 @@ function cursorKey(cursor: string, sort: string, length: number): SqlValue[] {
     parts.every((part) => typeof part === 'string' || typeof part === 'number');
   if (!isOurs) throw foreignCursor();
   return (parts as SqlValue[]).slice(1);
-}
-
-/** The records that have all words, by a bounded part of the index. */
-function hitsOf(
-  sql: Pick<SqlDatabase, 'get' | 'all'>,
-  table: RecordTable,
-  { archived, isImportShown = false, reach }: ListQuery,
-  [first, ...others]: readonly string[],
-): { readonly ids: readonly string[]; readonly cut: boolean } {
-  // Signs alone are no words: nothing has them.
-  if (first === undefined) return { ids: [], cut: false };
-  const words = wordTable(table);
-  const parts = archived ? `= ${ARCHIVED}` : isImportShown ? `IN (${LIVE}, ${IMPORTED})` : `= ${LIVE}`;
-  const has = (word: string): { readonly text: string; readonly params: SqlValue[] } => ({
-    text: `EXISTS (SELECT 1 FROM ${words} w INDEXED BY ${words}_by_id WHERE w.id = h.id AND w.archived ${parts} AND w.word >= ? AND w.word < ?)`,
-    params: [word, endOfPrefix(word)],
-  });
-  if (reach !== 'all') {
-    // Records that the caller may not read are not counted either.
-    const conditions = [first, ...others].map(has);
-    const rows = sql.all<{ id: string }>(
-      `SELECT h.id FROM (SELECT value AS id FROM json_each(?)) h
-       WHERE ${conditions.map(({ text }) => text).join(' AND ')} LIMIT ?`,
-      JSON.stringify(reach),
-      ...conditions.flatMap(({ params }) => params),
-      HITS_MAX + 1,
-    );
-    return { ids: rows.slice(0, HITS_MAX).map(({ id }) => id), cut: rows.length > HITS_MAX };
-  }
-  const conditions = others.map(has);
-  const candidates = others.length === 0 ? HITS_MAX + 1 : CANDIDATES_MAX;
-  const range = `SELECT id FROM ${words} WHERE archived ${parts} AND word >= ? AND word < ? LIMIT ?`;
-  const bounds: SqlValue[] = [first, endOfPrefix(first), candidates];
-  const rows = sql.all<{ id: string }>(
-    `SELECT DISTINCT h.id FROM (${range}) h ${
-      conditions.length === 0 ? '' : `WHERE ${conditions.map(({ text }) => text).join(' AND ')}`
-    } LIMIT ?`,
-    ...bounds,
-    ...conditions.flatMap(({ params }) => params),
-    HITS_MAX + 1,
-  );
-  const isCut =
-    rows.length > HITS_MAX ||
-    (sql.get<{ n: number }>(`SELECT count(*) AS n FROM (${range})`, ...bounds)?.n ?? 0) >= candidates;
-  return { ids: rows.slice(0, HITS_MAX).map(({ id }) => id), cut: isCut };
 }

@@ -10,6 +10,7 @@ import type { RecordPermissions, RecordsOptions } from './records.ts';
 import { presentOne, presentOpened, presentRows } from './rows.ts';
 import { listSubjects, openedRow, sealedFields, withoutSealed } from './sealed.ts';
 import { listQuery, listSchema, outputSchema, type RecordShape } from './shape.ts';
+import { isSearched } from './tables.ts';
 import { exportOperations, importOperations } from './transfers.ts';
 import {
   change,
@@ -94,7 +95,7 @@ function transferParts(
 
 function listOf({ shape, output, list, read, all, several }: Declared): Operation {
   const { table, filters } = shape;
-  const isSearched = table.search.length > 0;
+  const takesWords = isSearched(table);
   const narrowing = filters.map((names) => names.join(' with ')).join(', or by ');
   return operation({
     summary: `List ${several}`,
@@ -103,7 +104,7 @@ function listOf({ shape, output, list, read, all, several }: Declared): Operatio
     output: z.object({
       items: z.array(output),
       nextCursor: z.string().nullable(),
-      ...(isSearched && {
+      ...(takesWords && {
         cut: z
           .boolean()
           .describe('Whether the search has more hits than are looked at, so that some are missing'),
@@ -114,7 +115,7 @@ function listOf({ shape, output, list, read, all, several }: Declared): Operatio
     ...listSubjects(shape, read),
     run: (ctx, input) => {
       const query = listQuery(ctx, shape, read, input as Fields);
-      if (query === null) return { items: [], nextCursor: null, ...(isSearched && { cut: false }) };
+      if (query === null) return { items: [], nextCursor: null, ...(takesWords && { cut: false }) };
       const { rows, cut } = listRows(ctx.sql, table, query);
       const { items, nextCursor } = cutPage(
         rows,
@@ -122,7 +123,7 @@ function listOf({ shape, output, list, read, all, several }: Declared): Operatio
         (row) => keyOf(query.sort, row),
         (row) => row,
       );
-      return { items: presentRows(ctx, table, items), nextCursor, ...(isSearched && { cut }) };
+      return { items: presentRows(ctx, table, items), nextCursor, ...(takesWords && { cut }) };
     },
   });
 }

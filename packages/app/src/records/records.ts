@@ -41,7 +41,10 @@ export interface RecordsOptions<F extends z.ZodRawShape> {
   readonly names?: { readonly one: string; readonly several: string };
   /** The prefix of ids, 2 to 16 lower-case letters and digits. Default: the first three letters of the type. */
   readonly prefix?: string;
-  /** The text fields whose words are searched. Default: none, and the list takes no `q`. */
+  /**
+   * The texts whose words are searched, and relations, by whose records' words a record is found. Default: none, and the list
+   * takes no `q`.
+   */
   readonly search?: readonly (keyof F & string)[];
   /** The fields, or combinations of fields, that a list can be narrowed by. Default: none. */
   readonly filter?: readonly ((keyof F & string) | readonly (keyof F & string)[])[];

@@ -8,7 +8,7 @@ import type { ListQuery } from './list.ts';
 import { isImportShown } from './partitions.ts';
 import type { RecordsOptions } from './records.ts';
 import type { StoredValues } from './rows.ts';
-import { type Index, indexName, type RecordTable } from './tables.ts';
+import { type Index, indexName, isSearched, type RecordTable } from './tables.ts';
 
 const BY_CREATION = 'createdAt';
 
@@ -92,6 +92,22 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       columns.map(({ column }) => column),
       true,
     );
+  const search = (options.search ?? []).map((name) => {
+    const field = named(name, 'search');
+    const { target } = field;
+    if (!target) return textOf(name, 'search');
+    if (!target.table.search.some(({ column }) => column === target.table.title))
+      fail(
+        `search names ${name}, and '${target.type}' does not search its ${target.shape.title}: name it there too`,
+      );
+    return field;
+  });
+  const searchRelations = search.filter(({ target }) => target !== undefined);
+  for (const { column } of searchRelations)
+    if (
+      ![...indexes.values()].some(({ columns: [first, second] }) => first === 'archived' && second === column)
+    )
+      addIndex(['archived', column], false);
   if (options.permissions.import !== undefined)
     for (const { name, target } of fields)
       if (target && !isFoundByTitle(target.table))
@@ -117,7 +133,8 @@ export function shapeOf<F extends z.ZodRawShape>(type: string, options: RecordsO
       title: title.column,
       indexes: [...indexes.values()],
       hasImports: options.permissions.import !== undefined,
-      search: (options.search ?? []).map((name) => textOf(name, 'search')),
+      search: search.filter(({ target }) => target === undefined),
+      searchRelations,
     },
     byName,
     title: title.name,
@@ -172,7 +189,7 @@ export function listSchema({ table, filters, sorts, byName }: RecordShape): z.Zo
       .enum(orders)
       .default(orders[0] as string)
       .describe('A name after a minus: from the last to the first'),
-    ...(table.search.length > 0 && {
+    ...(isSearched(table) && {
       q: z.string().min(1).max(100).optional().describe('Words, or their beginnings, that all must be there'),
     }),
     ...Object.fromEntries(narrowing),
@@ -217,7 +234,15 @@ export function listQuery(
     isImportShown: isImportShown(ctx, shape),
     filters: new Map(narrowing),
     reach: ctx.reach(read, type),
-    q: table.search.length > 0 ? (input.q as string | undefined) : undefined,
+    q: isSearched(table) ? (input.q as string | undefined) : undefined,
+    related: new Map(
+      table.searchRelations.flatMap((field) => {
+        const { target } = field;
+        if (!target || input.q === undefined) return [];
+        const reach = ctx.reach(target.entity.read, target.type);
+        return [[field, { reach, isImportShown: isImportShown(ctx, target) }] as const];
+      }),
+    ),
     sort: { name: sort, isDescending, field: byName.get(isDescending ? sort.slice(1) : sort) ?? null },
     limit: input.limit as number,
     cursor: input.cursor as string | undefined,

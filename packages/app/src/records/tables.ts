@@ -17,13 +17,20 @@ export interface RecordTable {
   readonly indexes: readonly Index[];
   /** Whether records are imported: those that are hidden as yet are unique too. */
   readonly hasImports: boolean;
-  /** The fields whose words are searched; none: there is no table of words. */
+  /** The texts whose words are searched; none: there is no table of words. */
   readonly search: readonly Field[];
+  /** The relations that are searched: a record is found by the words of those that it names. */
+  readonly searchRelations: readonly Field[];
 }
 
 /** The table of the words of a type's records. */
 export function wordTable({ name }: Pick<RecordTable, 'name'>): string {
   return `${name}_words`;
+}
+
+/** Whether a list of these records takes words. */
+export function isSearched({ search, searchRelations }: RecordTable): boolean {
+  return search.length > 0 || searchRelations.length > 0;
 }
 
 /** The name of an index, from its columns. */

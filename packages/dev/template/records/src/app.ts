@@ -29,7 +29,7 @@ export const customer = records('customer', {
 
 export const bicycle = records('bicycle', {
   fields: z.object({ model: lineOfText(120), frame: lineOfText(40), owner: relation(customer) }),
-  search: ['model', 'frame'],
+  search: ['model', 'frame', 'owner'],
   filter: ['owner'],
   sort: ['model', 'createdAt'],
   unique: ['frame'],
@@ -46,7 +46,7 @@ export const repair = records('repair', {
     price: money('EUR').optional(),
     notes: noteText(2_000).optional(),
   }),
-  search: ['what'],
+  search: ['what', 'bicycle'],
   filter: ['state', 'bicycle', ['state', 'bicycle']],
   sort: ['due', 'createdAt'],
   permissions: { read: 'repair.read', write: 'repair.write' },
