@@ -496,9 +496,9 @@ export const APP: readonly Mutant[] = [
     id: 'records-search-cut-unsaid',
     requirement: null,
     claim: 'A search of two words is cut without a word.',
-    file: `${src}/records/list.ts`,
-    find: 'rows.length > HITS_MAX ||',
-    replace: 'rows.length < 0 ||',
+    file: `${src}/records/search.ts`,
+    find: 'ids.length > HITS_MAX ||',
+    replace: 'ids.length < 0 ||',
     killer: inNode('packages/app/src/records/list.test.ts', 'a search of two words'),
   },
   {

@@ -158,7 +158,7 @@ test.each([
   db.close();
 });
 
-/** What may be scanned: ids that were given, and what another statement found. */
+/** The plan of a scan of a table: not of ids that were given, nor of those that another statement found. */
 const SCAN_OF_A_TABLE = /^SCAN (?!(?:h|k|r|json_each|CONSTANT)\b|\(subquery-\d+\))/;
 
 test.each<readonly [string, Reach]>([

@@ -63,9 +63,9 @@ export function hitsOf(
     );
     return rows.map(({ id }) => id);
   };
-  const hits = (ids: readonly string[], isCut: boolean): Hits => ({
+  const hits = (ids: readonly string[], isCut: () => boolean): Hits => ({
     ids: ids.slice(0, HITS_MAX),
-    cut: isCut || ids.length > HITS_MAX,
+    cut: ids.length > HITS_MAX || isCut(),
   });
   const has = (word: string): Query => hasWord(table, search, word);
   // Records that the caller may not read are not counted either.
@@ -75,7 +75,7 @@ export function hitsOf(
         { text: 'SELECT value AS id FROM json_each(?)', params: [JSON.stringify(search.reach)] },
         words.map(has),
       ),
-      false,
+      () => false,
     );
   const sources = sourcesOf(table, search, first, others.length === 0 ? HITS_MAX + 1 : CANDIDATES_MAX);
   const ids = read(union(sources.map(({ found }) => found)), others.map(has));
@@ -86,7 +86,7 @@ export function hitsOf(
           (sql.get<{ n: number }>(`SELECT count(*) AS n FROM (${text})`, ...params)?.n ?? 0) >= max,
       ),
     );
-  return hits(ids, ids.length > HITS_MAX || isCut());
+  return hits(ids, isCut);
 }
 
 /** Hits from one index, and what was read for them: where as much was found as is read, some may be missing. */
