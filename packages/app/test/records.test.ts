@@ -368,7 +368,7 @@ test.each([
   [
     'a search by records that are not found by their names',
     { fields: z.object({ a: z.string(), owner: relation(records('vet', plain)) }), search: ['owner'] },
-    /search names owner, and 'vet' does not search its a: name it there too/,
+    /search names owner, and 'vet' does not search its name: name it there too/,
   ],
   [
     'a filter by what it does not have',
