@@ -368,4 +368,25 @@ export const ENGINE_NODE: readonly Mutant[] = [
     replace: 'if (isOverflowing(h)) storeOwnPart(h, h.frames);',
     killer: inNode(`${test}/history.test.ts`, 'where a unit writes faster than the background stores'),
   },
+  {
+    id: 'history-base-of-a-part',
+    requirement: null,
+    claim: 'A base is made of a database file into which a reader let only a part of the log be moved.',
+    file: 'packages/engine-node/src/history/unit-history.ts',
+    find: 'h.inFilePart = null;\n    h.nextTidyFrames',
+    replace: 'h.nextTidyFrames',
+    killer: inNode(
+      'packages/engine-node/test/bases.test.ts',
+      'no base is made of a file that has only a part',
+    ),
+  },
+  {
+    id: 'background-call-not-put-off',
+    requirement: null,
+    claim: 'Work that no person waits for writes on while the log is emptied, and others wait for it.',
+    file: 'packages/engine-node/src/engine.ts',
+    find: 'definition.background?.includes(method) ? callInBackground : way',
+    replace: 'definition.background?.includes(method) ? call : way',
+    killer: inNode('packages/engine-node/test/history.test.ts', 'comes after the log was emptied'),
+  },
 ];

@@ -193,6 +193,14 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     return units.putAside(definition, key) ? call(definition, key, { create: true }, what) : outcome;
   };
 
+  /** A call that no person waits for is put off while the log of its unit is emptied: others would wait for both. */
+  const callInBackground = async (
+    ...[definition, key, ...rest]: Parameters<typeof call>
+  ): Promise<Outcome> => {
+    await units.peek(unitFiles(dataDirectory, definition.kind, key))?.history?.caughtUp();
+    return call(definition, key, ...rest);
+  };
+
   const closeAll = async (): Promise<void> => {
     if (closeTasks.length > 0) await Promise.allSettled(closeTasks.map((task) => task()));
     isClosing = true;
@@ -225,7 +233,10 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
       assertUnitKey(key);
       shipper?.know(definition);
       const way = definition.copies === 'derived' ? callDerived : call;
-      return makeStub((method, input) => way(definition, key, unitOptions, { method, input }));
+      return makeStub((method, input) => {
+        const chosen = definition.background?.includes(method) ? callInBackground : way;
+        return chosen(definition, key, unitOptions, { method, input });
+      });
     },
     tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),
     archiveStatus: () => shipper?.status ?? NO_ARCHIVE,

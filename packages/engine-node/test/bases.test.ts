@@ -1,5 +1,6 @@
 /** Bases of a history are written one at a time. */
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { historyDisk } from '../src/lib/durable-file.ts';
 import { currentOf, newPlace, openHistory } from './history-fixture.ts';
@@ -40,4 +41,30 @@ test('two calls that find a new base due write one', async () => {
   await Promise.all([engine.sweepHistory(historyUnit, 'a'), engine.sweepHistory(historyUnit, 'a')]);
   expect(fixture.basesWritten()).toHaveLength(before + 1);
   await fixture.tools.rewind({ bookmark: await currentOf(fixture) });
+});
+
+test('while another process reads the database, no base is made of a file that has only a part of the log', async () => {
+  const fixture = openRecorded({ historyMs: 4 * DAY_MS });
+  const { engine, unit, tools } = fixture;
+  await unit.add({ note: 'one' });
+  await engine.sweepHistory(historyUnit, 'a');
+  const one = await currentOf(fixture);
+  const contents = await unit.contents();
+  await unit.add({ note: 'two' });
+  const reader = new DatabaseSync(join(fixture.dataDirectory, 'scope-history', 'a.sqlite'), {
+    readOnly: true,
+  });
+  reader.exec('BEGIN; SELECT count(*) FROM entry');
+  fixture.clock.nowMs += 5 * DAY_MS;
+  await unit.add({ note: 'three' });
+  const before = fixture.basesWritten().length;
+  await engine.sweepHistory(historyUnit, 'a');
+  expect(fixture.basesWritten()).toHaveLength(before);
+  reader.close();
+  await unit.add({ note: 'four' });
+  await engine.sweepHistory(historyUnit, 'a');
+  expect(fixture.basesWritten()).toHaveLength(before + 1);
+  await tools.rewind({ bookmark: one });
+  expect(await unit.contents()).toBe(contents);
+  expect(fixture.incidents).toEqual([]);
 });

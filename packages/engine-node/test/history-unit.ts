@@ -16,7 +16,9 @@ export const historyUnit = defineUnit({
     },
   ],
   queries: ['contents', 'count'],
+  background: ['addLater'],
   open: ({ db }) => ({
+    addLater: ({ note }: { note: string }): void => db.run('INSERT INTO entry (note) VALUES (?)', note),
     /** Adds rows; `bytes` each are filled with text that follows from the note. */
     add: ({ note, rows = 1, bytes = 0 }: { note: string; rows?: number; bytes?: number }): number => {
       for (let i = 0; i < rows; i++)

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type HistoryDisk, historyDisk } from '../src/lib/durable-file.ts';
 import { copyOf, currentOf, newPlace, openHistory } from './history-fixture.ts';
 import { historyUnit } from './history-unit.ts';
@@ -261,6 +261,59 @@ test('where a unit writes faster than the background stores, no commit stores mo
   await fixture.tools.rewind({ bookmark: one });
   expect(await fixture.unit.count()).toBe(1);
   expect(fixture.incidents).toEqual([]);
+});
+
+describe('a call that no person waits for', () => {
+  /** A unit whose log is due to be emptied, which waits for a release. */
+  const dueFixture = async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const slow: HistoryDisk = {
+      ...historyDisk,
+      stage: async (path, parts) => {
+        if (basename(path).startsWith('segment')) await released;
+        await historyDisk.stage(path, parts);
+      },
+    };
+    const fixture = openHistory(newPlace(), { logFramesMax: 100, historyDisk: slow });
+    await fixture.unit.add({ note: 'much', rows: 150, bytes: 3_000 });
+    const settled: string[] = [];
+    const later = fixture.unit.addLater({ note: 'later' }).then(
+      () => settled.push('made'),
+      ({ reason }) => settled.push(reason),
+    );
+    // Others come first, though they called after it.
+    for (let n = 0; n < 3; n++) await fixture.unit.add({ note: `n${n}` });
+    expect(settled).toEqual([]);
+    return { ...fixture, settled, later, release };
+  };
+
+  test('comes after the log was emptied', async () => {
+    const { unit, later, release, settled, incidents } = await dueFixture();
+    release();
+    await later;
+    expect(settled).toEqual(['made']);
+    expect(await unit.count()).toBe(154);
+    expect(incidents).toEqual([]);
+  });
+
+  test('waits no longer than a second', async () => {
+    const { unit, later, release, settled } = await dueFixture();
+    vi.advanceTimersByTime(1_000);
+    await later;
+    expect(settled).toEqual(['made']);
+    expect(await unit.count()).toBe(154);
+    release();
+  });
+
+  test('is refused when the engine closes meanwhile', async () => {
+    const { engine, later, release, settled } = await dueFixture();
+    const closed = engine.close();
+    release();
+    await Promise.all([closed, later]);
+    expect(settled).toEqual(['shutting_down']);
+  });
 });
 
 describe('a disk that is full', () => {

@@ -135,6 +135,7 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
     admit: admitScope,
     migrations: [spineMigrations, { name: 'vertical', migrations: vertical.migrations, guarded: true }],
     queries: QUERIES,
+    background: ['work'],
     open: (unit) => openScope(vertical, unit, options, listeners),
   });
   return {

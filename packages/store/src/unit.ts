@@ -51,6 +51,11 @@ export interface UnitDefinition<M extends UnitMethods = UnitMethods> {
   /** Methods that only read: they are not isolated from the rest of their group and must not write. */
   readonly queries: readonly (keyof M & string)[];
   /**
+   * Methods that no person waits for, and that may write much. An engine may put such a call off while it stores what was
+   * written before, so that it costs other callers no time. Default: none.
+   */
+  readonly background?: readonly (keyof M & string)[];
+  /**
    * `none`: nothing of this unit may outlive its present contents. The engine keeps no history, snapshot or archive of
    * it, and deleted bytes are overwritten. `derived`: the same, and no archive has even the present contents, because a
    * lost one is made anew from other units. Default `full`.

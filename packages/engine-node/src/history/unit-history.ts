@@ -40,6 +40,8 @@ const LOG_OVERFLOW = 2;
 const OWN_FRAMES_PART = 1 / 4;
 const OWN_FRAMES_TIMES = 3;
 const BUSY_MS = 100;
+/** The longest wait of a caller who can wait until the log is short. */
+const PATIENCE_MS = 1_000;
 /** After a kill, the commits of the last moments have estimated times; no longer than this. */
 const TIMES_MS = 250;
 
@@ -89,6 +91,11 @@ export interface UnitHistory {
   storeAll(): { readonly commit: Commit; readonly part: number };
   /** Empties the log in the background, if it is long and the files are not locked. */
   tidy(): void;
+  /**
+   * Resolves when the log was emptied, or could not be, and after a moment also while the files are locked. Null when the log
+   * is short.
+   */
+  caughtUp(): Promise<void> | null;
   /** Makes the present state a base if that is due, and removes history that is too old. */
   sweep(): Promise<void>;
   /** Stores everything in the background, so that {@link finish} has only the log to empty. The unit takes no calls. */
@@ -121,6 +128,8 @@ interface History {
   nextTidyFrames: number;
   isTidying: boolean;
   isDone: boolean;
+  /** Called when the log was emptied, or could not be. */
+  waiting: (() => void)[];
   /** The base that is being written: two at a time would write the same files. */
   takingBase: Promise<void> | undefined;
   /** The descriptor by which the database file was read before its closing. */
@@ -146,6 +155,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     nextTidyFrames: parts.logFramesMax,
     isTidying: false,
     isDone: false,
+    waiting: [],
     takingBase: undefined,
     lastRead: undefined,
   };
@@ -157,6 +167,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     begin: () => begin(h),
     storeAll: () => storeAll(h),
     tidy: () => tidy(h),
+    caughtUp: () => caughtUp(h),
     sweep: () => sweep(h),
     settle: () => settle(h),
     get closable() {
@@ -333,6 +344,8 @@ function empty(h: History): void {
   if (h.parts.database.emptyLog('restart')) forgetLog(h);
   else {
     h.mayRestart = true;
+    // A part of the log may be in the file: a copy of it shows no commit.
+    h.inFilePart = null;
     h.nextTidyFrames = h.frames + h.parts.logFramesMax;
   }
 }
@@ -380,7 +393,24 @@ function tidy(h: History): void {
     })
     .finally(() => {
       h.isTidying = false;
+      wakeWaiting(h);
     });
+}
+
+function caughtUp(h: History): Promise<void> | null {
+  if (h.isDone || h.frames < h.nextTidyFrames) return null;
+  return new Promise((resolve) => {
+    // A copy of a large file takes long: it slows the callers down, and does not stop them.
+    const timer = setTimeout(resolve, PATIENCE_MS).unref();
+    h.waiting.push(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function wakeWaiting(h: History): void {
+  for (const wake of h.waiting.splice(0)) wake();
 }
 
 async function tidyUp(h: History): Promise<void> {
@@ -449,6 +479,7 @@ function finish(h: History): void {
 
 function closed(h: History, inOrder: boolean): void {
   h.isDone = true;
+  wakeWaiting(h);
   h.writer.stop();
   clearTimeout(h.timesTimer);
   if (h.lastRead !== undefined) closeSync(h.lastRead);
