@@ -39,5 +39,6 @@ export { findModelFault } from './models/model-settings.ts';
 export { day, minutes, money, type RelatedRecord, relation, timeOfDay } from './records/fields.ts';
 export { fillWords } from './records/fill-words.ts';
 export { type RecordOf, type Records, type RecordsOptions, records } from './records/records.ts';
+export { requireFilled } from './records/require-filled.ts';
 export { statementsOf } from './records/tables.ts';
 export { mountRoutes, type Route, readBody } from './request/routes.ts';

@@ -70,6 +70,8 @@ test('it is made, kept, and followed by what changed since', async () => {
   expect(next.steps.map(({ sql }) => sql)).toEqual([
     'ALTER TABLE animals RENAME COLUMN name TO title',
     'ALTER TABLE animals ADD COLUMN born TEXT COLLATE NOCASE',
+    'DROP TABLE animals_words',
+    expect.stringContaining('CREATE TABLE animals_words'),
   ]);
   expect(await makeMigration(app.folder, request)).toMatchObject({ steps: [] });
 });

@@ -24,8 +24,18 @@ export interface ColumnChange {
 }
 
 /** Whether a present column is not as a field declares it. */
-export function isOtherColumn(field: Field, { type, isNullable }: PresentColumn): boolean {
-  return type !== field.type || isNullable !== field.isOptional;
+export function isOtherColumn(field: Field, present: PresentColumn): boolean {
+  const isSameKind = present.type === field.type && present.references === targetOf(field);
+  return !isSameKind || (present.isNullable !== field.isOptional && !isLackingAllowed(field, present));
+}
+
+/** Whether a column may be empty and is of a relation that became required: SQLite adds none that must be filled. */
+export function isLackingAllowed(field: Field, { isNullable, references }: PresentColumn): boolean {
+  return field.target !== undefined && !field.isOptional && isNullable && references === targetOf(field);
+}
+
+function targetOf({ target }: Field): string | null {
+  return target?.table.name ?? null;
 }
 
 /** Returns the steps that make a present column what a field declares. */
@@ -43,6 +53,10 @@ export function changeColumn(
     ...(given === undefined ? [] : [`fill ${at}`]),
   ];
   const asks = (question: string): ColumnChange => ({ steps: [], question, used: words });
+  if (field.target && present.references !== targetOf(field))
+    return asks(
+      `${at} holds ${present.references === null ? 'values' : `records of ${present.references}`} and is declared as a relation to ${targetOf(field)}: give the relation another name, and take the values over in a migration of your own.`,
+    );
   const { value, loses } = convertedValue(column, present.type, type);
   if (loses && !convert.has(at))
     return asks(
@@ -53,10 +67,6 @@ export function changeColumn(
   const filled = valueOfNone(field, given);
   const needsValue = canBeEmpty && !isOptional;
   const isNeeded = { convert: loses, fill: needsValue };
-  if (needsValue && field.target)
-    return asks(
-      `${at} may be empty and is declared as required, and SQL alone adds no relation that must be filled: keep it optional.`,
-    );
   if (needsValue && filled === null)
     return asks(
       given === undefined

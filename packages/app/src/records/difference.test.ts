@@ -16,10 +16,13 @@ import { relation } from './fields.ts';
 import { fillWords } from './fill-words.ts';
 import { listRows } from './list.ts';
 import { records } from './records.ts';
+import { requireFilled } from './require-filled.ts';
 import { type RecordTable, statementsOf } from './tables.ts';
 
 const NO_CONSENT: Consent = { drop: new Set(), rename: new Map(), convert: new Set(), fill: new Map() };
 const permissions = { read: 'thing.read', write: 'thing.write' };
+
+const other = records('other', { fields: z.object({ a: z.string() }), permissions });
 
 /** Kinds of fields that a present table can get. */
 const KINDS = {
@@ -181,12 +184,14 @@ describe('a question', () => {
     ],
     ['a field that becomes required', { label: z.string(), alpha: z.string() }, /--fill things\.alpha=value/],
     [
-      'a relation that becomes required',
-      {
-        label: z.string(),
-        alpha: relation(records('other', { fields: z.object({ a: z.string() }), permissions })),
-      },
-      /adds no relation that must be filled/,
+      'a text that becomes a relation',
+      { label: z.string(), alpha: relation(other).optional() },
+      /things\.alpha holds values and is declared as a relation to others: give the relation another name/,
+    ],
+    [
+      'a new relation that is required',
+      { label: z.string(), alpha: z.string().optional(), beta: relation(other) },
+      /things\.beta is required.*make it optional, and required once all of them have one/,
     ],
   ])('%s needs a decision', (_title, shape, words) => {
     const to = records('thing', { fields: z.object(shape), sort: ['createdAt'], permissions }).table;
@@ -313,6 +318,86 @@ test('records that were there before they were searched are found by their words
   expect(found('rare', true)).toEqual(['thi_7']);
   expect(found('ubung 24', false)).toHaveLength(21);
   close();
+});
+
+describe('a relation that becomes required', () => {
+  const declare = (alpha: z.ZodType, name = 'alpha') =>
+    records('thing', {
+      fields: z.object({ label: z.string(), [name]: alpha }),
+      filter: [name as never],
+      permissions,
+    }).table;
+  const [optional, required] = [declare(relation(other).optional()), declare(relation(other))];
+  const INSERT = `INSERT INTO others (id, created_at, updated_at, a) VALUES ('o', 1, 1, 'x');
+    INSERT INTO things (id, created_at, updated_at, label, alpha)`;
+  const run = (database: DatabaseSync, table: RecordTable, consent = NO_CONSENT) => {
+    const { steps, questions } = differenceOf([table], schemaOf(database), consent);
+    expect(questions).toEqual([]);
+    const [made] = new Function('requireFilled', `return [${migrationText(2, 'required', steps)}]`)(
+      requireFilled,
+    );
+    database.exec(made.sql);
+    made.fill?.({ get: (sql: string) => database.prepare(sql).get() });
+    return made;
+  };
+
+  test('is one once all records have it, and is compared as such', () => {
+    using database = open([other.table, optional]);
+    database.exec(`${INSERT} VALUES ('t', 1, 1, 'x', 'o')`);
+    expect(run(database, required).sql).toContain('things_without_alpha');
+    expect(differenceOf([required], schemaOf(database), NO_CONSENT)).toEqual({ steps: [], questions: [] });
+    // It may be left out again, and renamed.
+    expect(run(database, optional).sql.trim()).toBe('DROP INDEX things_without_alpha;');
+    const rename = new Map([['things.alpha', 'beta']]);
+    const renamed = declare(relation(other), 'beta');
+    run(database, renamed, { ...NO_CONSENT, rename });
+    expect(differenceOf([renamed], schemaOf(database), NO_CONSENT)).toEqual({ steps: [], questions: [] });
+  });
+
+  test('is refused with their number while records lack it', () => {
+    using database = open([other.table, optional]);
+    database.exec(`${INSERT} VALUES ('t', 1, 1, 'x', 'o'), ('u', 1, 1, 'x', NULL), ('v', 1, 1, 'x', NULL)`);
+    expect(() => run(database, required)).toThrow(
+      /alpha is required from this version on, and 2 of the records in things have none/,
+    );
+  });
+
+  test('may be left out again where the table was made with it', () => {
+    using database = open([other.table, required]);
+    database.exec(`${INSERT} VALUES ('t', 1, 1, 'x', 'o')`);
+    run(database, optional);
+    expect(database.prepare('SELECT alpha FROM things').all()).toEqual([{ alpha: 'o' }]);
+    expect(differenceOf([optional], schemaOf(database), NO_CONSENT)).toEqual({ steps: [], questions: [] });
+  });
+
+  test('becomes a text with its ids', () => {
+    using database = open([other.table, required]);
+    database.exec(`${INSERT} VALUES ('t', 1, 1, 'x', 'o')`);
+    const text = declare(z.string());
+    run(database, text);
+    database.exec("UPDATE things SET alpha = 'no id'");
+    expect(differenceOf([text], schemaOf(database), NO_CONSENT)).toEqual({ steps: [], questions: [] });
+  });
+});
+
+test('where other fields are searched, the words are written anew; the order of the fields is none', () => {
+  const fields = z.object({ name: z.string(), note: z.string(), made: z.string() });
+  const searching = (search: ('name' | 'note' | 'made')[]) =>
+    records('thing', { fields, search, permissions }).table;
+  using database = open([searching(['name', 'note'])]);
+  const stepsTo = (table: RecordTable) => differenceOf([table], schemaOf(database), NO_CONSENT).steps;
+  expect(stepsTo(searching(['note', 'name']))).toEqual([]);
+  const [drop, make, ...others] = stepsTo(searching(['name', 'made']));
+  expect([drop?.sql, make?.fill, others]).toEqual([
+    'DROP TABLE things_words',
+    "fillWords('things', ['name', 'made'])",
+    [],
+  ]);
+  for (const step of [drop, make]) database.exec(step?.sql ?? '');
+  expect(stepsTo(searching(['name', 'made']))).toEqual([]);
+  // A table of words without the note is taken as it is.
+  database.exec('DROP TABLE things_words; CREATE TABLE things_words (archived INTEGER, word TEXT, id TEXT)');
+  expect(stepsTo(searching(['note']))).toEqual([]);
 });
 
 test('the text of a migration is what was meant, whatever signs are in it', () => {

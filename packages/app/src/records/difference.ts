@@ -2,15 +2,24 @@
  * The difference between the tables that records declare and those that the migrations make, as steps of SQL for the next
  * migration. It guesses nothing: a column that is gone was dropped or renamed only where its builder says so.
  */
-import { changeColumn, isOtherColumn, type ValueConsent, valueOfNone } from './column-change.ts';
+import {
+  changeColumn,
+  isLackingAllowed,
+  isOtherColumn,
+  type ValueConsent,
+  valueOfNone,
+} from './column-change.ts';
 import type { Field } from './fields.ts';
 import {
   columnDeclaration,
   createIndex,
   createWords,
   type Index,
+  lackingIndex,
   type RecordTable,
+  searchedColumns,
   statementsOf,
+  wordsNote,
   wordTable,
 } from './tables.ts';
 
@@ -18,6 +27,8 @@ import {
 export interface PresentSchema {
   /** Table → its columns. */
   readonly columns: ReadonlyMap<string, readonly PresentColumn[]>;
+  /** Table → its statement. */
+  readonly statements: ReadonlyMap<string, string>;
   /** Index → its table and its statement. */
   readonly indexes: ReadonlyMap<string, { readonly table: string; readonly sql: string }>;
 }
@@ -26,6 +37,8 @@ export interface PresentColumn {
   readonly name: string;
   readonly type: string;
   readonly isNullable: boolean;
+  /** The table whose records it names; null for none. */
+  readonly references: string | null;
 }
 
 /** Reads rows of a database: a statement, and texts for its parameters. */
@@ -33,21 +46,33 @@ type ReadRows = (sql: string, ...params: readonly string[]) => readonly unknown[
 
 /** Returns the tables and indexes of a database. */
 export function presentSchema(read: ReadRows): PresentSchema {
-  const tables = read(`SELECT name FROM sqlite_master WHERE type = 'table'`) as { name: string }[];
+  const tables = read(`SELECT name, sql FROM sqlite_master WHERE type = 'table'`) as {
+    name: string;
+    sql: string;
+  }[];
   const indexes = read(
     `SELECT name, tbl_name AS "table", sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`,
   ) as { name: string; table: string; sql: string }[];
   return {
     columns: new Map(tables.map(({ name }) => [name, columnsOf(read, name)])),
+    statements: new Map(tables.map(({ name, sql }) => [name, sql])),
     indexes: new Map(indexes.map((index) => [index.name, index])),
   };
 }
 
 function columnsOf(read: ReadRows, table: string): PresentColumn[] {
-  const columns = read('SELECT name, type, "notnull" AS filled, pk FROM pragma_table_info(?)', table);
-  return (columns as { name: string; type: string; filled: number; pk: number }[]).map(
-    ({ name, type, filled, pk }) => ({ name, type, isNullable: filled === 0 && pk === 0 }),
-  );
+  const columns = read(
+    `SELECT c.name, c.type, c."notnull" AS filled, c.pk, f."table" AS "references"
+     FROM pragma_table_info(?) c LEFT JOIN pragma_foreign_key_list(?) f ON f."from" = c.name`,
+    table,
+    table,
+  ) as { name: string; type: string; filled: number; pk: number; references: string | null }[];
+  return columns.map(({ name, type, filled, pk, references }) => ({
+    name,
+    type,
+    isNullable: filled === 0 && pk === 0,
+    references,
+  }));
 }
 
 /** The builder's word on what cannot be seen: `animals.fee`. */
@@ -87,20 +112,28 @@ export function differenceOf(
       for (const sql of statementsOf(table)) add(sql);
       continue;
     }
-    const others = new Map(columns.map((column) => [column.name, column]));
+    const others = new Map(
+      columns.map((column) => [consent.rename.get(`${table.name}.${column.name}`) ?? column.name, column]),
+    );
     const remade = table.fields.flatMap((field) => {
       const column = others.get(field.column);
       return column && isOtherColumn(field, column) ? [field.column] : [];
     });
-    const indexes = changedIndexes(table, present, remade);
+    const lacking = table.fields.flatMap((field) => {
+      const column = others.get(field.column);
+      return column && isLackingAllowed(field, column) ? [field] : [];
+    });
+    const indexes = changedIndexes(table, present, { remade, lacking });
     // A column that an index names cannot be dropped.
     for (const sql of indexes.drops) add(sql);
     changeColumns(table, columns, { consent, used, questions, add });
     for (const sql of indexes.makes) add(sql);
-    const hasWords = present.columns.has(wordTable(table));
-    if (table.search.length > 0 && !hasWords)
-      steps.push({ sql: createWords(table), isDestructive: false, fill: fillText(table) });
-    if (table.search.length === 0 && hasWords) add(`DROP TABLE ${wordTable(table)}`);
+    for (const field of lacking) {
+      const { name, sql } = lackingIndex(table, field);
+      if (!present.indexes.has(name))
+        steps.push({ sql, isDestructive: false, fill: `requireFilled('${table.name}', '${field.column}')` });
+    }
+    steps.push(...changedWords(table, present));
   }
   const { drop, rename, convert, fill } = consent;
   for (const [option, names] of Object.entries({ drop, rename: rename.keys(), convert, fill: fill.keys() }))
@@ -179,7 +212,7 @@ function addColumn(table: string, field: Field, { consent, used, questions, add 
   const isOnlyOptional = field.target !== undefined;
   if (!field.isOptional && (value === null || isOnlyOptional)) {
     const ways = isOnlyOptional
-      ? 'make it optional'
+      ? 'make it optional, and required once all of them have one'
       : `give the field a default, say which one they get (--fill ${at}=value), or make it optional`;
     questions.push(
       given === undefined || isOnlyOptional
@@ -192,14 +225,29 @@ function addColumn(table: string, field: Field, { consent, used, questions, add 
   add(`ALTER TABLE ${table} ADD COLUMN ${field.column} ${columnDeclaration(field)}${filled}`);
 }
 
+/** The words follow from the records: where other fields are searched, all of them are written anew. */
+function changedWords(table: RecordTable, { statements }: PresentSchema): readonly Step[] {
+  const statement = statements.get(wordTable(table));
+  const note = statement === undefined ? null : wordsNote(statement);
+  const isOther = note !== null && note !== searchedColumns(table);
+  const isSearched = table.search.length > 0;
+  const isDropped = statement !== undefined && (isOther || !isSearched);
+  const isMade = isSearched && (statement === undefined || isOther);
+  return [
+    ...(isDropped ? [{ sql: `DROP TABLE ${wordTable(table)}`, isDestructive: false }] : []),
+    ...(isMade ? [{ sql: createWords(table), isDestructive: false, fill: fillText(table) }] : []),
+  ];
+}
+
 /** Indexes hold no values: those of records are dropped and made without a question. */
 function changedIndexes(
   table: RecordTable,
   { indexes }: PresentSchema,
-  remade: readonly string[],
+  { remade, lacking }: { readonly remade: readonly string[]; readonly lacking: readonly Field[] },
 ): { readonly drops: readonly string[]; readonly makes: readonly string[] } {
   const wanted = new Map(table.indexes.map((index: Index) => [index.name, createIndex(table, index)]));
-  const ours = new RegExp(`^${table.name}_(?:by|one)_`);
+  const ours = new RegExp(`^${table.name}_(?:by|one|without)_`);
+  const notes = new Set(lacking.map((field) => lackingIndex(table, field).name));
   const ofRemade = new Set(
     table.indexes.flatMap(({ name, columns }) =>
       columns.some((each) => remade.includes(each)) ? [name] : [],
@@ -207,7 +255,10 @@ function changedIndexes(
   );
   const stale = [...indexes].filter(
     ([name, index]) =>
-      index.table === table.name && ours.test(name) && (wanted.get(name) !== index.sql || ofRemade.has(name)),
+      index.table === table.name &&
+      ours.test(name) &&
+      !notes.has(name) &&
+      (wanted.get(name) !== index.sql || ofRemade.has(name)),
   );
   return {
     drops: stale.map(([name]) => `DROP INDEX ${name}`),

@@ -94,15 +94,43 @@ export function uniqueCondition({ hasImports }: RecordTable): string {
   return hasImports ? 'archived <> 1' : 'archived = 0';
 }
 
+/**
+ * Returns the index of the records that lack a relation which became required, and so of none: SQLite adds no relation that
+ * must be filled, and the index says that all records were found to have one.
+ */
+export function lackingIndex(
+  { name }: Pick<RecordTable, 'name'>,
+  { column }: Field,
+): { readonly name: string; readonly sql: string } {
+  const index = `${name}_without_${column}`;
+  return { name: index, sql: `CREATE INDEX ${index} ON ${name} (id) WHERE ${column} IS NULL` };
+}
+
 export function createIndex(table: RecordTable, { name, columns, isUnique }: Index): string {
   return isUnique
     ? `CREATE UNIQUE INDEX ${name} ON ${table.name} (${columns.join(', ')}) WHERE ${uniqueCondition(table)}`
     : `CREATE INDEX ${name} ON ${table.name} (${columns.join(', ')})`;
 }
 
+/** The note within the table of words that says which columns they are of: by it a migration learns of a change. */
+const WORDS_OF = /-- Of (.*)\./;
+
+/** Returns the columns that a present table of words is of, as its statement says; null for one without the note. */
+export function wordsNote(statement: string): string | null {
+  return WORDS_OF.exec(statement)?.[1] ?? null;
+}
+
+export function searchedColumns({ search }: Pick<RecordTable, 'search'>): string {
+  return search
+    .map(({ column }) => column)
+    .toSorted()
+    .join(', ');
+}
+
 export function createWords(table: RecordTable): string {
   return `CREATE TABLE ${wordTable(table)} (
   archived INTEGER NOT NULL,
+  -- Of ${searchedColumns(table)}.
   word TEXT NOT NULL,
   id TEXT NOT NULL REFERENCES ${table.name} (id),
   PRIMARY KEY (archived, word, id)

@@ -123,18 +123,20 @@ function putInto({ root }: Project, file: string, text: string): string {
     );
   const draft = `${path}.draft`;
   const whole = `${end.slice(0, -'];'.length)}${text}];\n`;
-  writeFileSync(draft, text.includes(FILL) ? withFill(whole) : whole, { flush: true });
+  writeFileSync(draft, withFills(whole, text), { flush: true });
   renameSync(draft, path);
   return shown;
 }
 
-/** The call that writes the words of records that are there, and where it comes from. */
-const FILL = 'fillWords(';
-const FILL_IMPORT = "import { fillWords } from '@freehold/app';";
+/** The calls that a `fill` may have. */
+const FILLS = ['fillWords', 'requireFilled'];
 
-function withFill(source: string): string {
-  if (/^import [^;]*\bfillWords\b/m.test(source)) return source;
-  const imports = /^import /m.exec(source);
-  const at = imports?.index ?? 0;
-  return `${source.slice(0, at)}${FILL_IMPORT}\n${source.slice(at)}`;
+/** Adds the import of each call that a migration has and the file does not import. */
+function withFills(source: string, text: string): string {
+  const names = FILLS.filter(
+    (name) => text.includes(`${name}(`) && !new RegExp(`^import [^;]*\\b${name}\\b`, 'm').test(source),
+  );
+  if (names.length === 0) return source;
+  const at = /^import /m.exec(source)?.index ?? 0;
+  return `${source.slice(0, at)}import { ${names.join(', ')} } from '@freehold/app';\n${source.slice(at)}`;
 }

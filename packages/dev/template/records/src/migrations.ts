@@ -21,6 +21,7 @@ CREATE INDEX customers_by_archived_id ON customers (archived, id);
 CREATE UNIQUE INDEX customers_one_email ON customers (email) WHERE archived <> 1;
 CREATE TABLE customers_words (
   archived INTEGER NOT NULL,
+  -- Of name, phone.
   word TEXT NOT NULL,
   id TEXT NOT NULL REFERENCES customers (id),
   PRIMARY KEY (archived, word, id)
@@ -43,6 +44,7 @@ CREATE INDEX bicycles_by_archived_owner_id ON bicycles (archived, owner, id);
 CREATE UNIQUE INDEX bicycles_one_frame ON bicycles (frame) WHERE archived = 0;
 CREATE TABLE bicycles_words (
   archived INTEGER NOT NULL,
+  -- Of frame, model.
   word TEXT NOT NULL,
   id TEXT NOT NULL REFERENCES bicycles (id),
   PRIMARY KEY (archived, word, id)
@@ -72,6 +74,7 @@ CREATE INDEX repairs_by_archived_state_bicycle_due ON repairs (archived, state, 
 CREATE INDEX repairs_by_archived_state_bicycle_id ON repairs (archived, state, bicycle, id);
 CREATE TABLE repairs_words (
   archived INTEGER NOT NULL,
+  -- Of what.
   word TEXT NOT NULL,
   id TEXT NOT NULL REFERENCES repairs (id),
   PRIMARY KEY (archived, word, id)
