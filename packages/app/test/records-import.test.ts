@@ -212,6 +212,26 @@ test('an erasure reaches staged lines: those of the person, those that name them
   });
 });
 
+test('an erasure reaches the earlier values of a record that an import changed, whatever its name is by now', async () => {
+  await using opened = await openClinic();
+  const { instance, ada } = opened;
+  const { id: keeper } = await ada.call('keeper/create', { name: 'Grace Hopper' });
+  const { id } = await ada.call('keeper/import', {
+    csv: `id,name\n${keeper},Grace Brewster\n`,
+    key: 'id',
+    duplicates: 'update',
+  });
+  await instance.deliver();
+  await ada.call('keeper/import-apply', { import: id });
+  await instance.deliver();
+  await ada.call('keeper/update', { keeper, name: 'Amazing Grace' });
+  const staged = () =>
+    instance.sql<{ value: string }>('SELECT value FROM _spine_work_rows WHERE work = ?', id);
+  expect(staged()).toHaveLength(1);
+  expect((await ada.http('POST', `/api/keepers/${keeper}/erase`, {})).status).toBe(200);
+  expect(staged()).toEqual([]);
+});
+
 test('an erasure looks for words about the person, and for no number, day, choice or relation: others have the same', () => {
   const member = records('member', {
     fields: z.object({
@@ -255,6 +275,52 @@ test('everything that an import made is archived by one operation', async () => 
     { name: 'Kim' },
     { name: 'Tom' },
   ]);
+});
+
+test('what an import changed gets its values back, but for what was changed since or no longer fits', async () => {
+  await using opened = await openClinic();
+  const { instance, ada } = opened;
+  const names = ['Ann', 'Bob', 'Cid', 'Dan', 'Eve', 'Fay'];
+  const ids = await Promise.all(
+    names.map(async (name, n) => (await ada.call('keeper/create', { name, phone: `${n}` })).id),
+  );
+  const [ann, bob, cid, dan, eve, fay] = ids as [string, string, string, string, string, string];
+  const run = async (lines: readonly string[]) => {
+    const { id } = await ada.call('keeper/import', { csv: csv(...lines), key: 'id', duplicates: 'update' });
+    await instance.deliver();
+    await ada.call('keeper/import-apply', { import: id });
+    await instance.deliver();
+    return ada.call('keeper/import-show', { import: id });
+  };
+  const { id, state, changed } = await run([
+    'id,name,phone',
+    `${ann},Anna,a`,
+    `${bob},Bobby,b`,
+    `${cid},Cindy,`,
+    `${dan},Danny,3`,
+    `${eve},Eva,4`,
+    `${fay},Faye,5`,
+  ]);
+  expect([state, changed]).toEqual(['done', 6]);
+  await ada.call('keeper/create', { name: 'New', phone: '1' });
+  await ada.call('keeper/update', { keeper: dan, name: 'Later' });
+  await ada.call('keeper/update', { keeper: eve, phone: 'new' });
+  await ada.call('keeper/archive', { keeper: fay });
+  await ada.call('keeper/import-undo', { import: id });
+  await instance.deliver();
+  expect(await ada.call('keeper/import-show', { import: id })).toMatchObject({ state: 'undone', left: 3 });
+  const shown = await Promise.all(ids.map((keeper) => ada.call('keeper/get', { keeper })));
+  expect(shown.map(({ name, phone }) => [name, phone])).toEqual([
+    ['Ann', '0'],
+    ['Bobby', 'b'],
+    ['Cid', '2'],
+    ['Later', '3'],
+    // A field that the import left alone was changed.
+    ['Eve', 'new'],
+    ['Faye', '5'],
+  ]);
+  const events = await instance.events({ type: 'keeper', id: ann });
+  expect(events.map(({ type }) => type)).toEqual(['keeper.created', 'keeper.updated', 'keeper.updated']);
 });
 
 /** Watches while the scope works: asks again and again, until it is done. */

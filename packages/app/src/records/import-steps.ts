@@ -12,10 +12,11 @@ import type { Field } from './fields.ts';
 import type { ImportData } from './import-plan.ts';
 import { type Judgement, type JudgeParts, judgeLines, sameness } from './judge.ts';
 import type { StoredRow } from './list.ts';
-import { ARCHIVED, HIDDEN, IMPORTED, importKind, SHOWN } from './partitions.ts';
+import { HIDDEN, IMPORTED, importKind, SHOWN } from './partitions.ts';
 import type { RecordShape } from './shape.ts';
 import { wordTable } from './tables.ts';
-import { change, insertRecord, move, setArchived } from './writes.ts';
+import { undoKind, undoStep, wayBack } from './undo.ts';
+import { change, insertRecord, move } from './writes.ts';
 
 /** Lines of one step at most; fewer where they take long. */
 const LINES_PER_STEP = 50;
@@ -33,8 +34,6 @@ export interface ImportParts extends JudgeParts {
   readonly whole: RecordShape;
 }
 
-export const undoKind = (type: string): string => `${type}/import-undo`;
-
 /** The long work of a type of records that are imported. */
 export function importWorks(parts: ImportParts): Readonly<Record<string, LongWork>> {
   const { shape, permission, several } = parts;
@@ -47,7 +46,7 @@ export function importWorks(parts: ImportParts): Readonly<Record<string, LongWor
       namesOf: ({ sql }, subject) => namesIn(sql, shape, subject),
     },
     [undoKind(shape.type)]: {
-      summary: `Archive imported ${several}`,
+      summary: `Undo an import of ${several}`,
       permission,
       step: (ctx, work) => undoStep(ctx, parts, work),
     },
@@ -229,32 +228,16 @@ function changeRows(ctx: OperationContext, parts: ImportParts, work: WorkHandle,
         const error = judgement.status === 'error' ? judgement.error : 'it is not there any more';
         return { ...row, status: 'error', note: error };
       }
-      change(ctx, shape, move(ctx, shape, judgement.before), judgement.values);
+      const before = move(ctx, shape, judgement.before);
+      change(ctx, shape, before, judgement.values);
       changed += 1;
-      return { ...row, status: 'changed', value: null, note: judgement.before.id };
+      return { ...row, status: 'changed', value: wayBack(shape, before, judgement.values), note: before.id };
     }),
   );
   work.save({
     data: stored({ ...data, changed, errors, updates, at }),
     done: data.made + changed,
     ...(isLast ? { mark: null, next: 'end' } : { next: 'run' }),
-  });
-}
-
-/** Archives some of the records that an import made. */
-function undoStep(ctx: OperationContext, parts: ImportParts, work: WorkHandle): void {
-  ctx.check(parts.write);
-  const { shape } = parts;
-  const { at, of } = work.data as { readonly at: number; readonly of: string };
-  const rows = ctx.work(of).rows.after(at, LINES_PER_STEP, 'done');
-  for (const { note } of rows) {
-    const row = ctx.sql.get<StoredRow>(`SELECT * FROM ${shape.table.name} WHERE id = ?`, note);
-    if (row) setArchived(ctx, shape, row, ARCHIVED);
-  }
-  work.save({
-    data: { of, at: rows.at(-1)?.number ?? at },
-    done: work.done + rows.length,
-    next: rows.length < LINES_PER_STEP ? 'end' : 'run',
   });
 }
 

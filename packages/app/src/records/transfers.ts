@@ -18,12 +18,13 @@ import {
   sealedColumns,
   targetsOf,
 } from './import-plan.ts';
-import { afterClearing, type ImportParts, stored, undoKind } from './import-steps.ts';
+import { afterClearing, type ImportParts, stored } from './import-steps.ts';
 import { keyOf, listRows, type StoredRow } from './list.ts';
 import { HIDDEN, importKind, SHOWN } from './partitions.ts';
 import { presentRows } from './rows.ts';
 import { listSubjects } from './sealed.ts';
 import { listQuery, listSchema, type RecordShape } from './shape.ts';
+import { type UndoData, undoKind, undoStart } from './undo.ts';
 import { entityOf } from './writes.ts';
 
 /** The characters of one part of a file. */
@@ -94,7 +95,10 @@ export const importSchema = z
     done: count,
     total: count.nullable(),
     error: z.object({ code: z.string(), detail: z.string() }).nullable(),
-    undo: z.string().nullable().describe('The long work that archives what it made'),
+    undo: z.string().nullable().describe('The long work that undoes it'),
+    left: count.describe(
+      'Records that it changed and that stay so, since they were changed once more or no longer fit',
+    ),
   })
   .meta({ id: 'RecordImport' });
 export type RecordImport = z.output<typeof importSchema>;
@@ -242,18 +246,18 @@ export function importOperations(parts: ImportParts): Readonly<Record<string, Op
     }),
     [undoKind(type)]: operation({
       ...shared,
-      summary: `Archive everything that an import of ${several} made`,
-      description: 'Records that it changed stay as they are.',
+      summary: `Undo an import of ${several}`,
+      description:
+        'Archives what it made, and gives what it changed its values back. A record that was changed since stays as it is.',
       input: z.strictObject(named),
       http: { method: 'POST', path: `${one}/undo` },
       run: (ctx, { import: id }) => {
         ctx.check(write);
         const work = importOf(ctx, type, id, false);
-        if (work.state !== 'done')
-          throw refused('import_state', 'It has made nothing that could be archived.');
+        if (work.state !== 'done') throw refused('import_state', 'It has made nothing that could be undone.');
         if (ctx.markedWork(undoKind(type), id) === null) {
-          const total = dataOf(work).made;
-          const undo = ctx.startWork(undoKind(type), { data: { of: id, at: 0 }, total });
+          const { made, changed } = dataOf(work);
+          const undo = ctx.startWork(undoKind(type), { data: undoStart(id) as never, total: made + changed });
           ctx.work(undo).save({ mark: id });
         }
         return present(ctx, shape, id);
@@ -411,6 +415,7 @@ function present(ctx: OperationContext, shape: RecordShape, id: string): RecordI
     total: work.total,
     error: work.error,
     undo,
+    left: undo === null ? 0 : ((ctx.work(undo).data as unknown as UndoData | null)?.left ?? 0),
   };
 }
 

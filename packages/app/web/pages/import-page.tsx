@@ -1,4 +1,4 @@
-/** Imports a file: its lines are judged, then taken over, all at once; cancelled, resumed, and undone by archiving. */
+/** Imports a file: its lines are judged, then taken over, all at once; cancelled, resumed, and undone. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { DeclaredKind } from '../../src/wire/declared.ts';
 import { Button, Crumbs, Icon, Link, PageHead, RefusalNote } from '../components/basics.tsx';
@@ -25,6 +25,7 @@ interface RecordImport {
   readonly updates: number;
   readonly made: number;
   readonly changed: number;
+  readonly left: number;
   readonly done: number;
   readonly total: number | null;
   readonly error: { readonly detail: string } | null;
@@ -141,7 +142,7 @@ function Progress({ kind, id }: { readonly kind: DeclaredKind; readonly id: stri
   };
   if (refusal) return <RefusalNote refusal={refusal} retry={reload} />;
   if (!value) return null;
-  const { state, errors, made, changed, done, total } = value;
+  const { state, errors, made, changed, left, done, total } = value;
   const ready = value.ready + value.updates;
   const work = `/api/long-works/${id}`;
   const cancel = (
@@ -195,11 +196,12 @@ function Progress({ kind, id }: { readonly kind: DeclaredKind; readonly id: stri
       {(state === 'done' || state === 'undone') && (
         <>
           <p>{t.importMade(made, changed)}</p>
+          {state === 'undone' && left > 0 && <p>{t.importLeft(left)}</p>}
           <div className="row">
             <Link className="button main" to={kind.page}>
               {kind.several}
             </Link>
-            {state === 'done' && made > 0 && (
+            {state === 'done' && made + changed > 0 && (
               <Button onClick={() => run(`${path}/undo`)}>{t.importUndo}</Button>
             )}
           </div>

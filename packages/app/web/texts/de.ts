@@ -158,8 +158,9 @@ export const de: Texts = {
     failed: 'Der Import ist gescheitert. Nichts ist geändert.',
     cancelled: 'Der Import ist abgebrochen. Nichts ist geändert.',
     halted: 'Der Import steht. Er geht dort weiter, wo er angehalten hat.',
-    undoing: 'Was angelegt wurde, wird archiviert.',
-    undone: 'Was angelegt wurde, ist archiviert.',
+    undoing: 'Der Import wird zurückgenommen.',
+    undone:
+      'Der Import ist zurückgenommen: Was angelegt wurde, ist archiviert, und was geändert wurde, hat seine früheren Werte.',
   },
   importCounts: {
     lines: 'Zeilen',
@@ -185,7 +186,11 @@ export const de: Texts = {
   importErrors: 'Zeilen mit Fehlern herunterladen',
   importErrorsWhat:
     'Berichtigen Sie sie in dieser Datei, und importieren Sie sie: Sie hat nur die Zeilen mit Fehlern.',
-  importUndo: 'Archivieren, was angelegt wurde',
+  importUndo: 'Import zurücknehmen',
+  importLeft: (count) =>
+    count === 1
+      ? 'Ein Eintrag wurde seither geändert, oder seine früheren Werte sind vergeben: Er bleibt, wie er ist.'
+      : `${count} Einträge wurden seither geändert, oder ihre früheren Werte sind vergeben: Sie bleiben, wie sie sind.`,
   importAgain: 'Weitere Datei importieren',
   resume: 'Weitermachen',
 };

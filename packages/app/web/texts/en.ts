@@ -154,8 +154,8 @@ export const en = {
     failed: 'The import has failed. Nothing has changed.',
     cancelled: 'The import is cancelled. Nothing has changed.',
     halted: 'The import has halted. It goes on where it stopped.',
-    undoing: 'The records that it made are being archived.',
-    undone: 'The records that it made are archived.',
+    undoing: 'The import is being undone.',
+    undone: 'The import is undone: what it made is archived, and what it changed has its values back.',
   },
   importCounts: {
     lines: 'Lines',
@@ -180,7 +180,11 @@ export const en = {
     count === 1 ? 'The line with errors is left out.' : `The ${count} lines with errors are left out.`,
   importErrors: 'Download the lines with errors',
   importErrorsWhat: 'Correct them in that file, and import it: it has the lines with errors alone.',
-  importUndo: 'Archive what it made',
+  importUndo: 'Undo the import',
+  importLeft: (count: number) =>
+    count === 1
+      ? 'One record was changed since, or its earlier values are taken: it stays as it is.'
+      : `${count} records were changed since, or their earlier values are taken: they stay as they are.`,
   importAgain: 'Import another file',
   resume: 'Go on',
 };
