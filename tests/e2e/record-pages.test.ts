@@ -464,8 +464,8 @@ test('a file is imported: its columns are mapped, its lines judged, those with e
   expect(errors).not.toContain('Radia');
   await button(page, 'Take one line over').click();
   await see(page, '1 added, 0 changed.');
-  await button(page, 'Archive what it made').click();
-  await see(page, 'The records that it made are archived.');
+  await button(page, 'Undo the import').click();
+  await see(page, 'The import is undone: what it made is archived, and what it changed has its values back.');
   await expectOpenToAll(ada);
 
   await send('twice.csv', 'name,email\nGrace Brewster,grace@example.org\n');
