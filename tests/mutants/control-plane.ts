@@ -225,8 +225,8 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     requirement: null,
     claim: 'A program makes a call that another program of the same member was asked about.',
     file: `${src}/mcp/consents.ts`,
-    find: "return [actor.kind, actor.id, token ?? ''];",
-    replace: "return [actor.kind, actor.id, token === '' ? token : ''];",
+    find: 'return [actor.kind, actor.id, credentialOf(actor)];',
+    replace: 'return [actor.kind, actor.id];',
     killer: inNode(
       'packages/control-plane/test/staff/mcp-consent.test.ts',
       'by another program of the same member',

@@ -969,7 +969,7 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: null,
     claim: 'A restored directory lets a program in that was ended.',
     file: `${src}/directory-restore/operations.ts`,
-    find: "  ...['program_clients', 'program_grants', 'program_tokens', 'program_assertions'],\n",
+    find: "  ...['program_clients', 'program_grants', 'program_tokens', 'program_assertions', 'program_questions'],\n",
     replace: '',
     killer: inNode(`${src}/staff/programs.test.ts`, 'a restored directory gives no program back'),
   },

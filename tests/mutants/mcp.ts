@@ -7,6 +7,7 @@ const recordsTest = 'packages/vertical-host/src/mcp/records.test.ts';
 const prompts = 'packages/vertical-host/src/mcp/prompts.test.ts';
 const consents = 'packages/control-plane/src/mcp/consents.ts';
 const consent = 'packages/control-plane/test/staff/mcp-consent.test.ts';
+const asking = 'packages/vertical-host/src/mcp/asking.test.ts';
 const endpoint = 'packages/vertical-host/src/mcp/mcp-endpoint.test.ts';
 const fieldwork = 'examples/fieldwork/test/mcp.test.ts';
 
@@ -278,5 +279,59 @@ export const MCP: readonly Mutant[] = [
     find: "text.replace(SHAPELESS, ' ')",
     replace: 'text',
     killer: inNode('packages/operations/src/mcp/question-words.test.ts', 'cannot be changed by a name'),
+  },
+  {
+    id: 'mcp-answer-of-another-session',
+    requirement: 'D-11',
+    claim: 'A question of revision 2025-11-25 is answered from another session.',
+    file: `${src}/asking.ts`,
+    find: 'JSON.stringify([session, id])',
+    replace: 'JSON.stringify([id])',
+    killer: inNode(asking, 'takes no answer of another session'),
+  },
+  {
+    id: 'mcp-answer-of-another-program',
+    requirement: 'D-11',
+    claim: 'A question is answered by another program of the same session.',
+    file: 'packages/auth/src/programs/questions.ts',
+    find: 'SET answer = ?1 WHERE scope_id = ?2 AND caller = ?3 AND',
+    replace: 'SET answer = ?1 WHERE scope_id = ?2 AND ?3 IS NOT NULL AND',
+    killer: inNode(asking, 'takes no answer of another program'),
+  },
+  {
+    id: 'mcp-second-answer-counts',
+    requirement: 'D-11',
+    claim: 'A person who declined is overruled by a second answer.',
+    file: 'packages/auth/src/programs/questions.ts',
+    find: 'AND answer IS NULL AND expires_at',
+    replace: 'AND expires_at',
+    killer: inNode(asking, 'takes its first answer'),
+  },
+  {
+    id: 'mcp-question-outlives-its-program',
+    requirement: 'D-11',
+    claim: 'A call goes on waiting, and may be made, after the access of its program has ended.',
+    file: 'packages/auth/src/programs/store.ts',
+    find: '  deleteQuestionsOf(db, id);\n',
+    replace: '',
+    killer: inNode('packages/auth/src/programs/questions.test.ts', 'is over with the access of its program'),
+  },
+  {
+    id: 'mcp-question-after-leaving',
+    requirement: 'D-11',
+    claim: 'A question goes on waiting when its client took the call back at another process.',
+    file: `${src}/asking.ts`,
+    find: "await rows.answerQuestion({ ...of, call: keyOf(left.params.requestId), answer: 'cancelled' });",
+    replace: '',
+    killer: inNode(asking, 'ends when its client gives up the call'),
+  },
+  {
+    id: 'mcp-questions-without-end',
+    requirement: 'D-11',
+    claim: 'One program holds up any number of calls with questions that are never answered.',
+    file: 'packages/auth/src/programs/questions.ts',
+    find: 'AND caller = ?2) < ${WAITING_MAX}',
+    replace: 'AND caller = ?2) < ${WAITING_IN_SCOPE_MAX}',
+    killer: inNode(asking, 'is the last of ten of one program'),
   },
 ];

@@ -1,5 +1,6 @@
 /** An HTTP client for tests: any host name on the loopback address, cookies by host, no automatic redirects. */
-import { Agent, request as httpRequest } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 
 export interface Answer {
   readonly status: number;
@@ -19,6 +20,14 @@ export interface Ask {
 
 const KEPT_MS = 2_000;
 
+function headersOf({ headers }: IncomingMessage): Headers {
+  return new Headers(
+    Object.entries(headers).flatMap(([name, value]) =>
+      [value ?? []].flat().map((one) => [name, one] as [string, string]),
+    ),
+  );
+}
+
 /** One browser-like caller. */
 export class Caller implements Disposable {
   // A kept connection ends before the server's five seconds are over, or a request can meet its end.
@@ -29,7 +38,30 @@ export class Caller implements Disposable {
   >();
 
   /** Requests an `http://` URL whose host may be any `*.localhost`; the connection goes to 127.0.0.1. */
-  ask(url: string, ask: Ask = {}): Promise<Answer> {
+  async ask(url: string, ask: Ask = {}): Promise<Answer> {
+    const response = await this.#send(url, ask);
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString('utf8');
+    return {
+      status: response.statusCode ?? 0,
+      headers: headersOf(response),
+      text,
+      json: <T>() => JSON.parse(text) as T,
+    };
+  }
+
+  /** The same, with a body that comes as it is sent. */
+  async open(url: string, ask: Ask = {}): Promise<Response> {
+    const response = await this.#send(url, ask);
+    const { statusCode: status = 0 } = response;
+    const hasBody = ![202, 204, 304].includes(status);
+    if (!hasBody) response.resume();
+    const body = hasBody ? (Readable.toWeb(response) as ReadableStream<Uint8Array>) : null;
+    return new Response(body, { status, headers: headersOf(response) });
+  }
+
+  #send(url: string, ask: Ask): Promise<IncomingMessage> {
     const target = new URL(url);
     const body =
       ask.json !== undefined
@@ -57,22 +89,8 @@ export class Caller implements Disposable {
           headers,
         },
         (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const text = Buffer.concat(chunks).toString('utf8');
-            this.#remember(target, response.headers['set-cookie'] ?? []);
-            const list = Object.entries(response.headers).flatMap(([name, value]) =>
-              [value ?? []].flat().map((one) => [name, one] as [string, string]),
-            );
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: new Headers(list),
-              text,
-              json: <T>() => JSON.parse(text) as T,
-            });
-          });
+          this.#remember(target, response.headers['set-cookie'] ?? []);
+          resolve(response);
         },
       );
       request.on('error', reject);

@@ -95,6 +95,33 @@ export function workSteps({ world, client, cast }: Stage): StoryStep[] {
       },
     ],
     [
+      'D-11 a person is asked before a program cancels an order, by a client of either revision',
+      async () => {
+        const { ada, customer, order } = cast;
+        const json = { customer, title: 'Meant for another customer' };
+        const { id: mistaken } = (await ada.ask('/api/orders', { json })).json<{ id: string }>();
+        const asked: string[] = [];
+        const cancel = async (mode: 'auto' | 'legacy', id: string, ok: boolean) => {
+          const client = await connectMcp(ada.caller, world().origin(PIPES), mode, (message) => {
+            asked.push(message);
+            return { action: 'accept', content: { ok } };
+          });
+          const { isError = false } = await client.callTool({
+            name: 'order_cancel',
+            arguments: { order: id },
+          });
+          await client.close();
+          return isError;
+        };
+        const said = [await cancel('legacy', order, false), await cancel('auto', order, false)];
+        said.push(await cancel('legacy', mistaken, true));
+        expect(said).toEqual([true, true, false]);
+        const state = (await ada.ask(`/api/orders/${mistaken}`)).json<{ state: string }>().state;
+        expect(state).toBe('cancelled');
+        return [asked, said, state];
+      },
+    ],
+    [
       'what is done has its consequences, by itself',
       async () => {
         const { ada, jo, order } = cast;

@@ -128,38 +128,41 @@ test('a grant for one record lists the tools about a record, and none that is ab
   expect(denials).toMatchObject({ items: [{ operation: 'box/get', entity: { id: books.id } }] });
 });
 
-test('a person who may do it is asked before something is destroyed, by a client that can', async () => {
-  const { instance, owner, guest, lamps, books } = await open();
-  await using _ = instance;
-  const asked: string[] = [];
-  const discard = async (person: typeof owner, box: string, ok: boolean) => {
-    const client = new Client(
-      { name: 'desktop', version: '1.0.0' },
-      { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: { form: {} } } },
-    );
-    client.setRequestHandler('elicitation/create', ({ params }) => {
-      asked.push(params.message);
-      return { action: 'accept', content: { ok } };
-    });
-    const fetch = (url: string | URL, { method = 'GET', body, headers }: RequestInit = {}) =>
-      person.http(method, new URL(url).pathname, body == null ? undefined : JSON.parse(String(body)), {
-        ...Object.fromEntries(new Headers(headers)),
+test.each(['auto', 'legacy'] as const)(
+  'a person who may do it is asked before something is destroyed, by a client of %s',
+  async (mode) => {
+    const { instance, owner, guest, lamps, books } = await open();
+    await using _ = instance;
+    const asked: string[] = [];
+    const discard = async (person: typeof owner, box: string, ok: boolean) => {
+      const client = new Client(
+        { name: 'desktop', version: '1.0.0' },
+        { versionNegotiation: { mode }, capabilities: { elicitation: { form: {} } } },
+      );
+      client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked.push(params.message);
+        return { action: 'accept', content: { ok } };
       });
-    const transport = new StreamableHTTPClientTransport(new URL('http://localhost/api/mcp'), { fetch });
-    await client.connect(transport);
-    const { isError = false } = await client.callTool({ name: 'box_discard', arguments: { box } });
-    await client.close();
-    return isError;
-  };
-  const left = async () => (await owner.call('box/list', {})).items.map(({ id }) => id);
-  expect(await discard(owner, lamps.id, false)).toBe(true);
-  expect(await left()).toEqual([lamps.id, books.id]);
-  expect(await discard(owner, lamps.id, true)).toBe(false);
-  expect(asked).toEqual([1, 2].map(() => `Throw a box away (box_discard)?\n\nbox: ${lamps.id}`));
-  expect(await discard(guest, books.id, true)).toBe(true);
-  expect(asked).toHaveLength(2);
-  expect(await left()).toEqual([books.id]);
-});
+      const fetch = (url: string | URL, { method = 'GET', body, headers }: RequestInit = {}) =>
+        person.http(method, new URL(url).pathname, body == null ? undefined : JSON.parse(String(body)), {
+          ...Object.fromEntries(new Headers(headers)),
+        });
+      const transport = new StreamableHTTPClientTransport(new URL('http://localhost/api/mcp'), { fetch });
+      await client.connect(transport);
+      const { isError = false } = await client.callTool({ name: 'box_discard', arguments: { box } });
+      await client.close();
+      return isError;
+    };
+    const left = async () => (await owner.call('box/list', {})).items.map(({ id }) => id);
+    expect(await discard(owner, lamps.id, false)).toBe(true);
+    expect(await left()).toEqual([lamps.id, books.id]);
+    expect(await discard(owner, lamps.id, true)).toBe(false);
+    expect(asked).toEqual([1, 2].map(() => `Throw a box away (box_discard)?\n\nbox: ${lamps.id}`));
+    expect(await discard(guest, books.id, true)).toBe(true);
+    expect(asked).toHaveLength(2);
+    expect(await left()).toEqual([books.id]);
+  },
+);
 
 test('a history says what happened to a record, and who did it', async () => {
   const { instance, owner, guest, lamps } = await open();

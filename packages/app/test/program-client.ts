@@ -1,6 +1,7 @@
 /** The official TypeScript client of MCP with its own OAuth provider, and a person's browser that lets it in. */
 import {
   Client,
+  type ElicitResult,
   type OAuthClientProvider,
   StreamableHTTPClientTransport,
   UnauthorizedError,
@@ -85,13 +86,27 @@ export function connection({ call, at }: ProgramPlace, store: ProgramStore) {
   return new StreamableHTTPClientTransport(new URL(`${at.origin}/api/mcp`), { authProvider: store, fetch });
 }
 
-/** Connects, or has the person let the program in first. @param person null: it has to do with what it was given. */
+/**
+ * Connects, or has the person let the program in first.
+ * @param person null: it has to do with what it was given.
+ * @param answer what its person says to a question of revision 2025-11-25. Default: it cannot ask.
+ */
 export async function connect(
   app: ProgramPlace,
   store: ProgramStore,
   person: ((asked: URL) => Promise<URL>) | null,
+  answer?: () => Promise<ElicitResult>,
 ): Promise<Client> {
-  const client = () => new Client({ name: 'desktop', version: '1.0.0' });
+  const client = (): Client => {
+    if (!answer) return new Client({ name: 'desktop', version: '1.0.0' });
+    const capabilities = { elicitation: { form: {} } };
+    const asking = new Client(
+      { name: 'desktop', version: '1.0.0' },
+      { versionNegotiation: { mode: 'legacy' }, capabilities },
+    );
+    asking.setRequestHandler('elicitation/create', answer);
+    return asking;
+  };
   const first = client();
   const transport = connection(app, store);
   try {

@@ -4,7 +4,7 @@ import type { Mail } from '@freehold/auth';
 import { UnauthorizedError } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { lineOfText, records, statementsOf } from '../src/index.ts';
+import { lineOfText, operation, records, statementsOf } from '../src/index.ts';
 import { allowing, connect, fieldsOf, LOOPBACK, ProgramStore } from './program-client.ts';
 import { declaration, openSmallApp, type Reader, type SmallApp } from './small-app.ts';
 
@@ -238,6 +238,41 @@ describe('a program', () => {
     const status = async (store: ProgramStore) =>
       (await bearer(app, store.accessToken, '/api/guests', 'POST', { name: 'Grace' })).status;
     expect([await status(gone), await status(left)]).toEqual([401, 200]);
+  });
+
+  test('that is ended while its person reads a question does nothing, whatever they answer', async () => {
+    await using opened = await open({
+      app: {
+        operations: {
+          ...declaration.operations,
+          'guest/forget': operation({
+            summary: 'Forget a guest',
+            input: z.strictObject({ guest: z.string() }),
+            output: z.null(),
+            permission: 'guest.write',
+            http: { method: 'DELETE', path: '/api/guests/:guest' },
+            run: ({ sql }, { guest }) => {
+              sql.run('DELETE FROM guests WHERE id = ?', guest);
+              return null;
+            },
+          }),
+        },
+      },
+    });
+    const { app, owner } = opened;
+    const forget = async (happens: () => Promise<unknown>) => {
+      const guest = await addGuest(owner);
+      const client = await connect(app, new ProgramStore(), allowing(owner, all), async () => {
+        await happens();
+        return { action: 'accept', content: { ok: true } };
+      });
+      const { isError = false } = await client.callTool({ name: 'guest_forget', arguments: { guest } });
+      return [isError, (await owner.api('GET', `/api/guests/${guest}`)).status];
+    };
+    expect(await forget(async () => undefined)).toEqual([false, 404]);
+    const end = async () =>
+      owner.send('/oauth/programs/end', fieldsOf(await owner.open('/oauth/programs'), '/oauth/programs/end'));
+    expect(await forget(end)).toEqual([true, 200]);
   });
 
   test('that was ended ends the long work that it began', async () => {

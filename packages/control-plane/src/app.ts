@@ -43,7 +43,8 @@ import { mountSignInRoutes, signInPage, tooManyPage } from './staff/sign-in-rout
 import { type StaffOptions, staffOf } from './staff/staff-options.ts';
 
 export interface ControlPlaneOptions {
-  readonly hostAdmin: Pick<HostAdmin, 'authenticate' | 'perform'>;
+  /** Without `questions`, MCP clients of 2025-11-25 ask their person nothing. */
+  readonly hostAdmin: Pick<HostAdmin, 'authenticate' | 'perform'> & Partial<Pick<HostAdmin, 'questions'>>;
   /** The operations to serve. Default: every admin operation. */
   readonly operations?: AdminOperationTable;
   /** Receives unexpected errors: every thrown value that is no `PlatformError`. It must not throw. */

@@ -2,6 +2,7 @@
  * The host administration: one method behind every admin operation. It decides access, performs the work, and writes the
  * audit row in the same transaction (spec 1.C and 4.3; design: control-plane).
  */
+import type { WaitingQuestions } from '@freehold/operations/mcp';
 import type { Actor, AdminCall, AdminResult } from './access/actors.ts';
 import type { IntentMaintenance } from './audit/open-intents.ts';
 import type { ImportMaintenance } from './backups/imports.ts';
@@ -31,6 +32,8 @@ export interface HostAdmin {
   authenticate(token: string, from?: string | null): Promise<Actor | null>;
   /** Performs one call. Rejects with a `PlatformError`. */
   perform(call: AdminCall): Promise<AdminResult>;
+  /** The questions of tool calls that wait for the person behind a caller, by the id of its grant or token. */
+  questions(caller: string): WaitingQuestions;
   /** The scope of every active host name. Its cost grows with the fleet; a request asks `route`. */
   routes(): Promise<readonly HostRoute[]>;
   /** The scope of one host name; null for a name that is not active. */

@@ -45,6 +45,7 @@ import { makeScopeReads } from './scope-data/reads.ts';
 import { retryDeadLetterEffect } from './scope-data/retry.ts';
 import { scopeEffects } from './scopes/host-admin-scopes.ts';
 import { sessionSecretEffect } from './session-secret/operations.ts';
+import { CONTROL_PLANE } from './staff/program-store.ts';
 import { makeStaffSignIns } from './staff/sign-in.ts';
 import { makeServiceTokens } from './tokens/service-tokens.ts';
 import { makeUsage } from './usage/make-usage.ts';
@@ -78,6 +79,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
       return perform(call, operation);
     },
 
+    questions: (caller) => ({ rows: directory, of: { scopeId: CONTROL_PLANE, caller } }),
     routes: () => registry.routes(),
     route: (hostname) => registry.route(hostname),
     onRoutesChanged: world.onRoutesChanged,

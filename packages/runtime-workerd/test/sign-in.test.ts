@@ -1,6 +1,7 @@
 /** Signing in to an application that was deployed: the platform judges it, and the application is told. */
 import { createHash } from 'node:crypto';
 import type { Mail } from '@freehold/auth';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { notes } from './bundles/plain.ts';
 import { ACME, OTHER, openPlace, type Place } from './place.ts';
@@ -159,6 +160,30 @@ test('a program is let in by the platform, and the application is told which one
   expect(shown).toContain('Desktop');
   // The application counts what a program reads, and the platform shows it.
   expect(shown).toMatch(/<code>note\/count<\/code> × 1/);
+});
+
+test('a person is asked before an application destroys something, and its answer meets the call there', async () => {
+  const asked: string[] = [];
+  const clear = async (ok: boolean): Promise<boolean> => {
+    const client = new Client(
+      { name: 'desktop', version: '1.0.0' },
+      { versionNegotiation: { mode: 'legacy' }, capabilities: { elicitation: { form: {} } } },
+    );
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params.message);
+      return { action: 'accept', content: { ok } };
+    });
+    const fetch = (url: string | URL, init?: RequestInit) => place.visit(new URL(url).pathname, ACME, init);
+    const requestInit = { headers: { cookie, origin: ORIGIN } };
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${ORIGIN}/api/mcp`), { fetch, requestInit }),
+    );
+    const { isError = false } = await client.callTool({ name: 'note_clear' });
+    await client.close();
+    return isError;
+  };
+  expect([await clear(false), await clear(true)]).toEqual([true, false]);
+  expect(asked).toEqual([1, 2].map(() => 'Delete all notes (note_clear)?'));
 });
 
 test('new secrets end the sessions, and programs with them, where none is to be held', async () => {

@@ -11,13 +11,17 @@ import { actingCaller, type MemberCaller, requireNode, scopeOf } from '../reques
  * one record or for all.
  */
 export function callersOf(services: Services): (c: AppContext) => Promise<ListingStub> {
-  const { host, app, reads } = services;
+  const { host, app, reads, directory } = services;
   return async (c) => {
     const caller = await actingCaller(services, c);
     const { scope, tenant } = requireNode(c);
     const stub = host.operations(scope, caller, tenant);
     return {
       ...stub,
+      get questions() {
+        const of = { scopeId: scope, caller: caller.program?.id ?? caller.principal };
+        return { rows: directory(tenant), of };
+      },
       invoke: async (request) => {
         const result = await stub.invoke(request);
         const operation = app.operations[request.operation];

@@ -59,6 +59,7 @@ const SCOPE_TABLES = [
   'program_clients',
   'program_assertions',
   'program_policies',
+  'program_questions',
   'bindings',
   'former_members',
   'seats',

@@ -1,6 +1,7 @@
 /** The schema of the identity directory. Migrations that have run are hashed: their SQL never changes. */
 import type { Migration } from '@freehold/store';
 import { ASSERTIONS_TABLE } from '../programs/assertions.ts';
+import { QUESTIONS_TABLE } from '../programs/questions.ts';
 
 export const MIGRATIONS: readonly Migration[] = [
   // Identity events: actor, person, time. Append-only.
@@ -474,4 +475,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX program_reads_by_day ON program_reads (day);`,
   },
   { version: 23, name: 'used assertions of programs', sql: ASSERTIONS_TABLE },
+  { version: 24, name: 'waiting questions of programs', sql: QUESTIONS_TABLE },
 ];

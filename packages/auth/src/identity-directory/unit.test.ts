@@ -92,6 +92,7 @@ test('a declared query writes nothing, for any state', () => {
     listProgramReads: { scopeId: SCOPE, principal: null },
     admitsProgram: { scopeId: SCOPE, host: 'agent.example' },
     usableProgram: { scopeId: SCOPE, principal, grant: 'unknown' },
+    readQuestion: { scopeId: SCOPE, caller: principal, question: 'unknown' },
   };
   db.exec('PRAGMA query_only = 1');
   for (const name of identityDirectory.queries)

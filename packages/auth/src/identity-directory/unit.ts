@@ -22,6 +22,7 @@ import { makeSecretKeeper } from '../lib/secret-keeper.ts';
 import { makeMembershipOperations, makeRecoveryInvites } from '../memberships/operations.ts';
 import { makePeopleOperations } from '../people/operations.ts';
 import { makeProgramOperations } from '../programs/operations.ts';
+import { makeQuestionOperations } from '../programs/questions.ts';
 import { makeReadOperations } from '../programs/reads.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
@@ -98,6 +99,7 @@ function defineDirectory(sealing?: Keyring): IdentityDirectoryUnit {
       'listProgramReads',
       'programPolicy',
       'usableProgram',
+      'readQuestion',
       'admitsProgram',
     ],
     open: (unit) => openDirectory(unit, sealing),
@@ -128,6 +130,7 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makeSealingOperations(unit, keeper),
     ...makeProgramOperations(unit),
     ...makeReadOperations(unit),
+    ...makeQuestionOperations(unit),
     ...makeForgetOperations(unit),
     ...makeCopyOperations(unit),
   };

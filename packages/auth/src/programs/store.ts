@@ -18,6 +18,7 @@ import {
   type ProgramPolicy,
   type StoredClient,
 } from './contract.ts';
+import { deleteQuestionsOf } from './questions.ts';
 
 const clients = defineTable('program_clients', ['scopeId', 'idHash'], {
   scopeId: text(),
@@ -75,8 +76,9 @@ export const loadToken = tokens.get;
 export const deleteToken = tokens.delete;
 export const updateTokenUse = tokens.updating('usedMs');
 
-/** Deletes a grant with all its tokens: what it allowed is over with the next call. */
+/** Deletes a grant with its tokens and its waiting questions: what it allowed is over with the next call. */
 export function deleteGrant(db: SqlDatabase, id: string): void {
+  deleteQuestionsOf(db, id);
   db.run('DELETE FROM program_tokens WHERE grant_id = ?', id);
   grants.delete(db, id);
 }

@@ -77,8 +77,12 @@ export function makeConsents({ secrets, now }: ConsentsDeps): Consents {
 
 /** The caller, down to the program that acts: another program of the same member asks for itself. */
 function callerOf(actor: Actor): readonly string[] {
-  const token = 'token' in actor ? actor.token : undefined;
-  return [actor.kind, actor.id, token ?? ''];
+  return [actor.kind, actor.id, credentialOf(actor)];
+}
+
+/** The id of the grant or token that acts; of its member for a session. */
+export function credentialOf(actor: Actor): string {
+  return ('token' in actor ? actor.token : undefined) ?? actor.id;
 }
 
 function digestOf({ tool, input }: PlannedCall, plan: object): string {

@@ -1,6 +1,6 @@
 /**
  * `POST /mcp`: the admin operations as tools (design: control-plane-routes, "Also served"). The same tokens, access rules
- * and audit rows as the routes; only the transport is another. Revision 2026-07-28, and without sessions those before it.
+ * and audit rows as the routes; only the transport is another. Revision 2026-07-28, and without stored sessions those before.
  */
 import { PlatformError, type Problem, publicError, toProblem } from '@freehold/contracts';
 import { answerOtherMethod, readJsonObject, requireOwnAddress } from '@freehold/contracts/http';
@@ -21,12 +21,12 @@ import { authenticate, COMMON_HEADERS } from '../http/serve.ts';
 import { mcpMetadataUrl } from '../oauth/metadata.ts';
 import { CONTROL_PLANE_INFO } from '../openapi/document.ts';
 import { type AdminTool, adminToolsOf, type ToolInput } from './admin-tools.ts';
-import { type Consents, makeConsents } from './consents.ts';
+import { type Consents, credentialOf, makeConsents } from './consents.ts';
 
 const PATH = '/mcp';
 
 export interface McpDeps {
-  readonly hostAdmin: Pick<HostAdmin, 'authenticate' | 'perform'>;
+  readonly hostAdmin: Pick<HostAdmin, 'authenticate' | 'perform'> & Partial<Pick<HostAdmin, 'questions'>>;
   readonly operations: AdminOperationTable;
   readonly origin: () => string;
   /** Further names that this API answers to. */
@@ -42,6 +42,7 @@ export interface McpDeps {
 /** @throws TypeError when an operation cannot be a tool. */
 export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
   const tools = adminToolsOf(deps.operations);
+  const { questions: questionsOf } = deps.hostAdmin;
   const consents = makeConsents({ secrets: deps.sealingSecrets, now: deps.now });
   app.post(PATH, async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.origin(), hostnames: deps.hostnames });
@@ -61,6 +62,7 @@ export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
       listed: () => tools.filter(({ operation }) => mayCall(operation, actor)),
       call: (call) => perform({ consents, c, actor, deps }, call),
       problemOf: (thrown) => problemOf(c, thrown, deps),
+      ...(questionsOf ? { questions: questionsOf(credentialOf(actor)) } : {}),
       headers: COMMON_HEADERS,
     });
   });

@@ -12,6 +12,8 @@ const accept: ElicitResult = { action: 'accept', content: { ok: true } };
 
 interface Asking {
   readonly mode?: 'auto' | 'legacy';
+  /** Default: that of a service. */
+  readonly token?: string;
   /** Null: the client does not say that it can ask. */
   readonly answer: ((message: string) => ElicitResult | Promise<ElicitResult>) | null;
 }
@@ -37,7 +39,10 @@ const read = (operation: string, params: Readonly<Record<string, unknown>>) => (
   requestId: 'req_read',
 });
 
-async function connect(fixture: Fixture, { mode = 'auto', answer }: Asking): Promise<Client> {
+async function connect(
+  fixture: Fixture,
+  { mode = 'auto', token = fixture.secret, answer }: Asking,
+): Promise<Client> {
   const capabilities = answer ? { elicitation: { form: {} } } : {};
   const client = new Client(
     { name: 'test', version: '1.0.0' },
@@ -45,7 +50,7 @@ async function connect(fixture: Fixture, { mode = 'auto', answer }: Asking): Pro
   );
   if (answer) client.setRequestHandler('elicitation/create', ({ params }) => answer(params.message));
   const fetch = (url: string | URL, init?: RequestInit) => fixture.send(new Request(url, init));
-  const requestInit = { headers: { authorization: `Bearer ${fixture.secret}` } };
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${ORIGIN}/mcp`), { requestInit, fetch }));
   return client;
 }
@@ -53,11 +58,12 @@ async function connect(fixture: Fixture, { mode = 'auto', answer }: Asking): Pro
 const setStatus = (client: Client, args: object) =>
   client.callTool({ name: 'tenants_set-status', arguments: { ...args } });
 
-describe('a client that can ask', () => {
+describe.each(['auto', 'legacy'] as const)('a client that can ask, of %s', (mode) => {
   test('shows the plan, and what the person agrees to is done once', async () => {
     const { fixture, suspend, tenant, rows } = await open();
     const asked: string[] = [];
     const client = await connect(fixture, {
+      mode,
       answer: async (message) => {
         asked.push(message);
         expect(await tenant()).toMatchObject({ status: 'active' });
@@ -91,7 +97,7 @@ describe('a client that can ask', () => {
     ],
   ] as const)('does nothing where the person %s, and says so', async (_title, answer, reason, detail) => {
     const { fixture, suspend, tenant, rows } = await open();
-    const client = await connect(fixture, { answer: () => ({ ...answer }) as ElicitResult });
+    const client = await connect(fixture, { mode, answer: () => ({ ...answer }) as ElicitResult });
     const refused = await setStatus(client, suspend);
     expect(refused.isError).toBe(true);
     expect(refused._meta?.[MCP_META.problem]).toMatchObject({ code: 'forbidden', reason, detail });
@@ -104,6 +110,7 @@ describe('a client that can ask', () => {
     const { fixture, suspend } = await open();
     const asked: string[] = [];
     const client = await connect(fixture, {
+      mode,
       answer: async (message) => {
         asked.push(message);
         if (asked.length === 1) await setStatus(await connect(fixture, { answer: null }), suspend);
@@ -121,6 +128,7 @@ describe('a client that can ask', () => {
     await setStatus(await connect(fixture, { answer: null }), { ...suspend, status: 'deleting' });
     const asked: string[] = [];
     const client = await connect(fixture, {
+      mode,
       answer: (message) => {
         asked.push(message);
         return accept;
@@ -138,7 +146,7 @@ describe('a client that can ask', () => {
 
   test('asks nothing for a plan that is asked for, and nothing before what destroys nothing', async () => {
     const { fixture, suspend, rows } = await open();
-    const client = await connect(fixture, { answer: () => Promise.reject(new Error('it was asked')) });
+    const client = await connect(fixture, { mode, answer: () => Promise.reject(new Error('it was asked')) });
     const planned = await setStatus(client, { ...suspend, dryRun: true });
     expect(planned.structuredContent).toMatchObject({ dryRun: true, to: 'suspended' });
     const made = await client.callTool({ name: 'tenants_create', arguments: { slug: 'b', name: 'B' } });
@@ -149,7 +157,7 @@ describe('a client that can ask', () => {
 
   test('is refused before there is a question where the call would be', async () => {
     const { fixture, suspend } = await open();
-    const client = await connect(fixture, { answer: () => Promise.reject(new Error('it was asked')) });
+    const client = await connect(fixture, { mode, answer: () => Promise.reject(new Error('it was asked')) });
     const refused = await setStatus(client, {
       ...suspend,
       tenant: suspend.tenant.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
@@ -162,8 +170,6 @@ describe('a client that can ask', () => {
 test.each([
   ['auto', null],
   ['legacy', null],
-  // There is no session on which an earlier revision could be asked.
-  ['legacy', () => Promise.reject(new Error('it was asked'))],
 ] as const)(
   'a client of %s that cannot be asked gets the plan with dryRun, and calls as before',
   async (mode, answer) => {
@@ -175,6 +181,49 @@ test.each([
     await client.close();
   },
 );
+
+describe('while its person reads, a program of 2025-11-25', () => {
+  const openProgram = async () => {
+    const opened = await open();
+    const ada = await signedIn(opened.fixture, 'ada', 'operator');
+    const program = await letProgramIn({ admin: opened.fixture.hostAdmin }, ada.id);
+    return { ...opened, ada, program };
+  };
+  type Opened = Awaited<ReturnType<typeof openProgram>>;
+
+  test.each([
+    [
+      'is ended',
+      ({ fixture, program }: Opened) =>
+        fixture.hostAdmin.perform(read('staff-programs.end', { program: program.id })),
+    ],
+    [
+      'loses its person, who is removed',
+      ({ fixture, ada }: Opened) => fixture.hostAdmin.perform(read('staff.remove', { member: ada.id })),
+    ],
+    [
+      'is ended with all sessions of its person',
+      ({ fixture, ada }: Opened) =>
+        fixture.hostAdmin.staff.programs.signOutEverywhere({ member: ada.id, requestId: 'req_out' }),
+    ],
+  ])('%s: nothing is done', async (_title, happens) => {
+    const opened = await openProgram();
+    const { fixture, suspend, program, tenant, rows } = opened;
+    const client = await connect(fixture, {
+      mode: 'legacy',
+      token: program.access,
+      answer: async () => {
+        await happens(opened);
+        return accept;
+      },
+    });
+    const refused = await setStatus(client, suspend);
+    expect(refused.isError).toBe(true);
+    expect([await tenant(), await rows()]).toMatchObject([{ status: 'active' }, []]);
+    expect(fixture.incidents).toEqual([]);
+    await client.close();
+  });
+});
 
 const answered = z.object({
   error: z.object({ code: z.int(), message: z.string() }).optional(),

@@ -73,7 +73,7 @@ const UNTOUCHED: readonly string[] = [
     'staff_policy',
   ],
   // None that was ended comes back, and a new installation lets none in that it does not know.
-  ...['program_clients', 'program_grants', 'program_tokens', 'program_assertions'],
+  ...['program_clients', 'program_grants', 'program_tokens', 'program_assertions', 'program_questions'],
   'staff_program_policy',
 ];
 /** Tables whose rows stay, and to which missing rows are added. */

@@ -29,6 +29,7 @@ async function open() {
           "INSERT INTO program_grants (id, scope_id, person_id, principal, name, access, permissions, created_at, expires_at) VALUES (?, 's', 'm', 'm', 'n', 'all', '[]', 1, ?)",
         ).run(n, at);
         put("INSERT INTO program_assertions VALUES ('s', 'c', ?, ?)").run(n, at);
+        put("INSERT INTO program_questions VALUES ('s', 'c', ?, 'c', NULL, ?)").run(n, at);
         put(
           "INSERT INTO staff_codes (hash, member, client, redirect_uri, challenge, expires_at) VALUES (?, 'm', 'c', 'r', 'c', ?)",
         ).run(n, at);

@@ -42,6 +42,7 @@ export const LAPSING: readonly Lapsing[] = [
   // With their tokens.
   { table: 'program_grants', key: 'id', at: 'expires_at', keptMs: 0 },
   { table: 'program_assertions', key: 'scope_id, client_id_hash, hash', at: 'expires_at', keptMs: 0 },
+  { table: 'program_questions', key: 'scope_id, caller, question', at: 'expires_at', keptMs: 0 },
   { table: 'staff_codes', key: 'hash', at: 'expires_at', keptMs: 0 },
   { table: 'staff_devices', key: 'hash', at: 'expires_at', keptMs: DAY_MS },
   { table: 'staff_misses', key: 'rowid', at: 'at', keptMs: DAY_MS },

@@ -11,6 +11,7 @@ import {
   loadGrant,
   loadGrantsOfPerson,
   makeGrantFlow,
+  makeQuestionOperations,
   type RedeemCodeInput,
   type RefreshInput,
   type StoredClient,
@@ -79,6 +80,8 @@ export const programMethods = (context: UnitContext) => {
     });
   const logged = <T>(work: () => T): Logged<T> => withHead(db, work);
   return {
+    ...makeQuestionOperations(context),
+
     /** A query. */
     staffClient: ({ id }: { readonly id: string }): StoredClient | null =>
       flowFor('').findClient({ scopeId: CONTROL_PLANE, id }),

@@ -1,5 +1,5 @@
 /** The tables of the roster, numbered apart from the directory's own. */
-import { ASSERTIONS_TABLE } from '@freehold/auth/grants';
+import { ASSERTIONS_TABLE, QUESTIONS_TABLE } from '@freehold/auth/grants';
 import type { Migration } from '@freehold/store';
 
 const staffMigration: Migration = {
@@ -119,6 +119,12 @@ const presenceMigration: Migration = {
   `,
 };
 
+const questionsMigration: Migration = {
+  version: 4,
+  name: 'waiting questions of programs',
+  sql: QUESTIONS_TABLE,
+};
+
 /** The set that the directory applies after its own. */
 export const staffMigrations = {
   name: 'staff',
@@ -212,5 +218,5 @@ const policyMigration: Migration = {
 /** The set that the directory applies after all that were there before it. */
 export const grantMigrations = {
   name: 'staff-programs',
-  migrations: [grantsMigration, assertionsMigration, policyMigration],
+  migrations: [grantsMigration, assertionsMigration, policyMigration, questionsMigration],
 } as const;

@@ -216,7 +216,7 @@ export const staffProgramsFeature = /* @__PURE__ */ defineFeature({
   operations: [...staffProgramOperations, ...programPolicyOperations],
   migrations: [grantMigrations],
   methods: programMethods,
-  queries: ['staffClient', 'admitsStaffProgram', 'listStaffPrograms'],
+  queries: ['staffClient', 'admitsStaffProgram', 'listStaffPrograms', 'readQuestion'],
 });
 
 export interface StaffSignInsDeps {

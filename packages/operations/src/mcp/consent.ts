@@ -1,7 +1,6 @@
 /**
  * A question to the person before a call is made, by a client that can ask them: two requests, and nothing is kept between
- * them (MCP 2026-07-28, "Multi Round-Trip Requests" and "Elicitation"). Clients of earlier revisions are asked nothing: that
- * takes a session, and there are none.
+ * them (MCP 2026-07-28, "Multi Round-Trip Requests" and "Elicitation"). Clients of earlier revisions: `asking.ts`.
  */
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -20,10 +19,16 @@ export interface ConsentChannel {
   readonly said: ConsentGiven | null;
 }
 
+/** The answer of a person. */
+type ConsentAnswer = 'accepted' | 'declined' | 'cancelled';
+
+/** The same, and `unfilled` for a form that was sent without its box: the person is asked again. */
+export type SaidAnswer = ConsentAnswer | 'unfilled';
+
 export interface ConsentGiven {
   /** As it came back: the client could have made it up. */
   readonly state: string;
-  readonly answer: 'accepted' | 'declined' | 'cancelled';
+  readonly answer: ConsentAnswer;
 }
 
 /** A question, in place of the answer of a call. */
@@ -46,24 +51,32 @@ const form = z.object({ ok: z.boolean().meta({ title: 'Do it' }) });
 export function consentChannel({ mcpReq }: ServerContext): ConsentChannel | null {
   if (!showsForms(mcpReq.envelope)) return null;
   const state = mcpReq.requestState<string>();
-  const answer = answerOf(mcpReq.inputResponses);
-  return { said: state === undefined || answer === null ? null : { state, answer } };
+  return { said: state === undefined ? null : consentGiven(state, answerOf(mcpReq.inputResponses)) };
 }
 
-/** A client that names no mode shows forms (MCP 2026-07-28, "Elicitation", Capabilities). */
-function showsForms(envelope: unknown): boolean {
+/** The answer to a question; null for a form that was not filled in. */
+export function consentGiven(state: string, answer: SaidAnswer): ConsentGiven | null {
+  return answer === 'unfilled' ? null : { state, answer };
+}
+
+/** A client that names no mode shows forms (MCP 2026-07-28 and 2025-11-25, "Elicitation", Capabilities). */
+export function showsForms(envelope: unknown): boolean {
   const elicitation = capable.safeParse(envelope).data?.[CLIENT_CAPABILITIES_META_KEY].elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** The answer; null where there is none, or a form that was not filled in: then the person is asked again. */
-function answerOf(responses: ServerContext['mcpReq']['inputResponses']): ConsentGiven['answer'] | null {
+/** The answer in the result of an `elicitation/create`. */
+export function readAnswer(result: unknown): SaidAnswer {
+  return answerOf({ [KEY]: result } as ServerContext['mcpReq']['inputResponses']);
+}
+
+function answerOf(responses: ServerContext['mcpReq']['inputResponses']): SaidAnswer {
   const said = inputResponse(responses, KEY);
-  if (said.kind !== 'elicit') return null;
+  if (said.kind !== 'elicit') return 'unfilled';
   if (said.action === 'cancel') return 'cancelled';
   if (said.action === 'decline') return 'declined';
   const filled = acceptedContent(responses, KEY, form);
-  if (!filled) return null;
+  if (!filled) return 'unfilled';
   return filled.ok ? 'accepted' : 'declined';
 }
 
@@ -73,8 +86,12 @@ export function notAgreed(answer: 'declined' | 'cancelled'): PlatformError {
   return new PlatformError('forbidden', `${what}: nothing was done.`, { reason: `consent_${answer}` });
 }
 
+/** The request by which a client asks: a form with one box. */
+export function elicitation({ question }: ConsentQuestion): ReturnType<typeof inputRequired.elicit> {
+  return inputRequired.elicit({ message: question, requestedSchema: form });
+}
+
 /** The result that has the client ask. */
-export function questionResult({ question, state }: ConsentQuestion): InputRequiredResult {
-  const asked = inputRequired.elicit({ message: question, requestedSchema: form });
-  return inputRequired({ inputRequests: { [KEY]: asked }, requestState: state });
+export function questionResult(asked: ConsentQuestion): InputRequiredResult {
+  return inputRequired({ inputRequests: { [KEY]: elicitation(asked) }, requestState: asked.state });
 }

@@ -1,6 +1,6 @@
 /**
- * One request to an MCP endpoint: revision 2026-07-28 and, without sessions, those before it. The tools, and how a call is
- * made, are a policy; the messages, the list, the results and the refusals are here.
+ * One request to an MCP endpoint: revision 2026-07-28 and, without stored sessions, those before it. The tools, and how a
+ * call is made, are a policy; the messages, the list, the results and the refusals are here.
  */
 import type { Problem } from '@freehold/contracts';
 import {
@@ -14,7 +14,16 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { type ConsentChannel, type ConsentQuestion, consentChannel, questionResult } from './consent.ts';
+import { type AskingSession, beginSession, sessionOf, type WaitingQuestions } from './asking.ts';
+import {
+  type ConsentChannel,
+  type ConsentQuestion,
+  consentChannel,
+  consentGiven,
+  notAgreed,
+  questionResult,
+  type SaidAnswer,
+} from './consent.ts';
 import { contentBlocks } from './content-blocks.ts';
 import { type McpMessage, readMcpMessage } from './message.ts';
 import { MCP_META } from './meta.ts';
@@ -62,6 +71,8 @@ export interface McpPolicy<T extends McpTool> {
   listed(): Promise<readonly T[]> | readonly T[];
   /** Makes a call, or has the person asked first, by the channel of the call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
   call(call: ToolCall<T>): Promise<ToolAnswer | ConsentQuestion>;
+  /** The questions of this caller that wait. Default: clients of 2025-11-25 and before are asked nothing. */
+  readonly questions?: WaitingQuestions;
   /** Default: none, and none are announced. */
   readonly resources?: ResourcePolicy;
   /** Default: none, and none are announced. */
@@ -84,11 +95,17 @@ export async function answerMcp<T extends McpTool>(
 ): Promise<Response> {
   const message = await readMcpMessage(read);
   if (message instanceof Response) return dressed(message, policy);
+  const session = policy.questions ? sessionOf(request, message, policy.questions) : null;
+  const taken = await session?.take(message);
+  if (taken) return dressed(taken, policy);
   const errors: Error[] = [];
-  const handler = createMcpHandler(() => makeServer(policy), { onerror: (error) => void errors.push(error) });
+  const handler = createMcpHandler(() => makeServer(policy, session), {
+    onerror: (error) => void errors.push(error),
+  });
   const response = await handler.fetch(request, { parsedBody: message });
   // A client that left is no failure of ours: the library answers 499.
   if (response.status >= 500) throw errors.at(-1) ?? new Error('the tools could not be served');
+  if (policy.questions) beginSession(message, response);
   return dressed(response, policy);
 }
 
@@ -101,8 +118,8 @@ function dressed(
   return response;
 }
 
-/** The server of one request: the revision of 2026-07-28 knows no sessions, and the older ones get none. */
-function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
+/** The server of one request. @param session of a client of an earlier revision that can ask its person. */
+function makeServer<T extends McpTool>(policy: McpPolicy<T>, session: AskingSession | null): McpServer {
   const { resources, prompts } = policy;
   // A list changes when a version is deployed or a role is given, and no client is told: so it is not announced.
   const quiet = { listChanged: false };
@@ -116,7 +133,7 @@ function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
   if (resources) serveResources(mcp, resources);
   if (prompts) servePrompts(mcp, prompts);
   mcp.server.setRequestHandler('tools/list', async ({ params }, context) => {
-    const isAsked = consentChannel(context) !== null;
+    const isAsked = session !== null || consentChannel(context) !== null;
     const names = policy.tools.map(({ name }) => name);
     const { items, ...more } = pageAfter({ list: 'tools', names }, await policy.listed(), params?.cursor);
     return { tools: items.map((tool) => listed(tool, isAsked)), ...more };
@@ -125,7 +142,15 @@ function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
     const tool = policy.tools.find(({ name }) => name === params.name);
     if (!tool) throw malformed('There is no such tool.');
     const call = { tool, given: params.arguments ?? {}, meta: params._meta, ...channelOf(context) };
-    const result = await resultOf(policy, call);
+    const { id: callId, signal } = context.mcpReq;
+    const ask: Ask | null =
+      session &&
+      ((question) =>
+        session.ask(question, {
+          ...{ callId, signal },
+          send: async (asked) => mcp.server.transport?.send(asked, { relatedRequestId: callId }),
+        }));
+    const result = await resultOf(policy, call, ask);
     return isInputRequiredResult(result)
       ? result
       : mcp.server.projectCallToolResult(result, tool.outputSchema);
@@ -160,13 +185,38 @@ function listed({ askFirst = ASK_FIRST, ...tool }: McpTool, isAsked: boolean): T
   return { name, title, description, inputSchema, ...output, annotations } as Tool;
 }
 
+/** Has the person asked while the call waits. */
+type Ask = (question: ConsentQuestion) => Promise<SaidAnswer>;
+
+/** A plan that changes more often while its person reads it is not carried out. */
+const QUESTIONS_MAX = 3;
+
+/** Makes a call. @param ask null where its client repeats the call with the answer. */
+async function made<T extends McpTool>(
+  policy: Pick<McpPolicy<T>, 'call'>,
+  call: ToolCall<T>,
+  ask: Ask | null,
+): Promise<ToolAnswer | ConsentQuestion> {
+  if (!ask) return policy.call(call);
+  let said: ConsentChannel['said'] = null;
+  for (let asked = 0; ; asked += 1) {
+    const answer = await policy.call({ ...call, consent: { said } });
+    if (!('question' in answer)) return answer;
+    if (asked === QUESTIONS_MAX) throw notAgreed('cancelled');
+    said = consentGiven(answer.state, await ask(answer));
+    // Its result would be read by no client.
+    if (call.signal.aborted) throw notAgreed('cancelled');
+  }
+}
+
 /** A refusal, and a failure of ours, is a result that says so: the model that called can read it and do better. */
 async function resultOf<T extends McpTool>(
   policy: Pick<McpPolicy<T>, 'call' | 'problemOf'>,
   call: ToolCall<T>,
+  ask: Ask | null,
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
-    const answer = await policy.call(call);
+    const answer = await made(policy, call, ask);
     return 'question' in answer ? questionResult(answer) : answerResult(call.tool, answer);
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;

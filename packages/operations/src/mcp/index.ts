@@ -1,6 +1,13 @@
 /** Operations, records and prompts for clients of the Model Context Protocol. Start with `endpoint.ts`. */
 export { type Agreed, agreementTo } from './agreement.ts';
-export { type ConsentChannel, type ConsentGiven, type ConsentQuestion, notAgreed } from './consent.ts';
+export type { QuestionRows, WaitingQuestions } from './asking.ts';
+export {
+  type ConsentChannel,
+  type ConsentGiven,
+  type ConsentQuestion,
+  notAgreed,
+  type SaidAnswer,
+} from './consent.ts';
 export * from './content-blocks.ts';
 export * from './endpoint.ts';
 export * from './meta.ts';

@@ -28,7 +28,8 @@ export async function readMcpMessage(read: () => Promise<McpMessage>): Promise<M
   }
 }
 
-function rpcError(status: number, code: number, message: string, { id }: McpMessage = {}): Response {
+/** The answer to a message that is refused as a whole, with its id where it has one. */
+export function rpcError(status: number, code: number, message: string, { id }: McpMessage = {}): Response {
   const asked = typeof id === 'string' || typeof id === 'number' ? id : null;
   return Response.json({ jsonrpc: '2.0', id: asked, error: { code, message } }, { status });
 }

@@ -18,7 +18,7 @@ export function questionWords(
   const lines = linesOf(facts, []);
   const shown = lines.slice(0, LINES_MAX);
   const rest = lines.length > shown.length ? [`and ${lines.length - shown.length} more lines`] : [];
-  return [`${summary} (${name})?`, '', ...shown, ...rest].join('\n');
+  return [`${summary} (${name})?`, '', ...shown, ...rest].join('\n').trimEnd();
 }
 
 function linesOf(value: object, path: readonly string[]): string[] {

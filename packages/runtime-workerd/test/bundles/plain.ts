@@ -36,6 +36,17 @@ export const notes = (
         http: { method: 'GET', path: '/api/notes/count' },
         run: ({ sql }) => ({ notes: sql.get<{ n: number }>('SELECT count(*) AS n FROM notes')?.n ?? 0 }),
       }),
+      'note/clear': operation({
+        summary: 'Delete all notes',
+        input: z.strictObject({}),
+        output: z.null(),
+        permission: 'note.write',
+        http: { method: 'DELETE', path: '/api/notes' },
+        run: ({ sql }) => {
+          sql.run('DELETE FROM notes');
+          return null;
+        },
+      }),
     }),
     authenticatedPrincipal: signedIn(),
   });

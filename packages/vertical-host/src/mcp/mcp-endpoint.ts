@@ -19,6 +19,7 @@ import {
   readCallMeta,
   type ToolAnswer,
   type ToolCall,
+  type WaitingQuestions,
 } from '@freehold/operations/mcp';
 import type { Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
@@ -40,6 +41,8 @@ export interface ListingStub extends OperationStub {
    * no history.
    */
   history?(record: EntityRef, page: { readonly limit: number; readonly cursor?: string }): Promise<unknown>;
+  /** The questions of this caller's tool calls that wait for the person. Default: clients of 2025-11-25 ask nothing. */
+  readonly questions?: WaitingQuestions;
 }
 
 export interface McpOptions<E extends Env = Env> {
@@ -74,7 +77,7 @@ export interface McpEndpointDeps<E extends Env>
 }
 
 /**
- * Returns the handler of POST at the endpoint: revision 2026-07-28 and, without sessions, those before it. A refusal
+ * Returns the handler of POST at the endpoint: revision 2026-07-28 and, without stored sessions, those before it. A refusal
  * before there is a message is a problem document; later it is JSON-RPC.
  * @throws Error at once when the tools cannot be made ({@link mcpToolsOf}).
  */
@@ -112,6 +115,7 @@ export function makeMcpEndpoint<E extends Env>(
         ...(prompts ? { prompts: prompts(shownOf) } : {}),
         ...(resources ? { resources: resourcePolicy(resources, { stub, listable, record }) } : {}),
         call: (call) => invokeTool(stub, operations, call),
+        ...(stub.questions ? { questions: stub.questions } : {}),
         problemOf: (thrown) => problemOf(c, thrown, problems),
         headers: { ...privateHeaders(c), 'x-content-type-options': 'nosniff' },
       });

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diagnosticVertical } from './conformance/diagnostic-vertical.ts';
 import { type Listening, listen } from './listen.ts';
+import { openQuestions } from './questions.ts';
 
 /** A run takes three seconds of an idle machine; the suite gives up on a single request by itself. */
 const TIMEOUT_MS = 60_000;
@@ -17,13 +18,18 @@ const SUITE = join(dirname(packageFile()), 'dist/index.js');
 
 let server: Listening;
 let scratch: string;
+let closeQuestions = async (): Promise<void> => undefined;
 beforeAll(async () => {
-  const app = diagnosticVertical();
+  const questions = openQuestions((close) => {
+    closeQuestions = close;
+  });
+  const app = diagnosticVertical(questions.of('prg_1'));
   server = await listen((request) => app.fetch(request));
   scratch = await mkdtemp(join(tmpdir(), 'mcp-conformance-'));
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
+  await closeQuestions();
   await rm(scratch, { recursive: true });
 });
 
@@ -57,7 +63,7 @@ describe.each([
   {
     revision: '2025-11-25',
     scenarios: 30,
-    passing: [...TOOLS, ...PROMPTS, 'resources-list', 'server-initialize', 'ping'],
+    passing: [...TOOLS, ...PROMPTS, 'resources-list', 'server-initialize', 'ping', 'tools-call-elicitation'],
   },
 ])('D-11 the conformance suite for $revision', ({ revision, scenarios, passing }) => {
   const baseline = () => readFile(baselineOf(revision), 'utf8');

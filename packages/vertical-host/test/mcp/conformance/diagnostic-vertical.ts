@@ -2,11 +2,12 @@
  * A vertical for the official conformance suite: the suite calls its tools by name, and each of them is an operation
  * here. What the suite wants of a tool and no operation can do is in the baselines beside this file, each with its reason.
  */
-import { type InvokeResult, type OperationStub, PlatformError, pageOf, pageQuery } from '@freehold/contracts';
+import { type InvokeResult, PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import type { OperationTable } from '@freehold/operations';
-import { contentBlocks } from '@freehold/operations/mcp';
+import { contentBlocks, type WaitingQuestions } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { z } from 'zod';
+import type { ListingStub } from '../../../src/mcp/mcp-endpoint.ts';
 import { mountOperations } from '../../../src/mount-operations.ts';
 import { declare } from '../../fixtures.ts';
 
@@ -53,6 +54,7 @@ const ANSWERS: Readonly<Record<string, () => unknown>> = {
   },
   'note/list': () => ({ items: NOTES, nextCursor: null }),
   'note/get': () => NOTES[0],
+  'test/elicitation': () => [text('The person agreed.')],
   // The suite watches what else comes down the stream of these, and nothing may.
   'test/streaming/elicitation': () => [text('An operation asks nothing back.')],
   'test/logging/tool': () => [text('An operation logs nothing to its caller.')],
@@ -123,6 +125,12 @@ const diagnosticOperations: OperationTable = {
       }),
     ]),
   ),
+  'test/elicitation': declare({
+    input: z.strictObject({ message: z.string() }),
+    output: contentBlocks,
+    http: { method: 'POST', path: '/api/test/elicitation' },
+    mcp: { destructive: true },
+  }),
   ...noteOperations,
   ...promptOperations,
   json_schema_2020_12_tool: declare({
@@ -133,9 +141,10 @@ const diagnosticOperations: OperationTable = {
 };
 
 /** The vertical behind the mount of production: only its scope is made up. */
-export function diagnosticVertical(): Hono {
+export function diagnosticVertical(questions: WaitingQuestions): Hono {
   const app = new Hono();
-  const stub: OperationStub = {
+  const stub: ListingStub = {
+    questions,
     invoke: async ({ operation }): Promise<InvokeResult> => ({
       output: ANSWERS[operation]?.(),
       invocation: null,
