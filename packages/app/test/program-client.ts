@@ -95,7 +95,7 @@ export async function connect(
   app: ProgramPlace,
   store: ProgramStore,
   person: ((asked: URL) => Promise<URL>) | null,
-  answer?: () => Promise<ElicitResult>,
+  answer?: (message: string) => Promise<ElicitResult>,
 ): Promise<Client> {
   const client = (): Client => {
     if (!answer) return new Client({ name: 'desktop', version: '1.0.0' });
@@ -104,7 +104,7 @@ export async function connect(
       { name: 'desktop', version: '1.0.0' },
       { versionNegotiation: { mode: 'legacy' }, capabilities },
     );
-    asking.setRequestHandler('elicitation/create', answer);
+    asking.setRequestHandler('elicitation/create', ({ params }) => answer(params.message));
     return asking;
   };
   const first = client();

@@ -1,8 +1,8 @@
 /** Signing in to an application that was deployed: the platform judges it, and the application is told. */
 import { createHash } from 'node:crypto';
 import type { Mail } from '@freehold/auth';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect, ProgramStore } from '../../app/test/program-client.ts';
 import { notes } from './bundles/plain.ts';
 import { ACME, OTHER, openPlace, type Place } from './place.ts';
 
@@ -164,20 +164,18 @@ test('a program is let in by the platform, and the application is told which one
 
 test('a person is asked before an application destroys something, and its answer meets the call there', async () => {
   const asked: string[] = [];
+  const call = async (request: Request) => {
+    const { method, headers } = request;
+    const body = method === 'POST' ? await request.text() : null;
+    const given = { ...Object.fromEntries(headers), cookie, origin: ORIGIN };
+    return place.visit('/api/mcp', ACME, { method, headers: given, body });
+  };
   const clear = async (ok: boolean): Promise<boolean> => {
-    const client = new Client(
-      { name: 'desktop', version: '1.0.0' },
-      { versionNegotiation: { mode: 'legacy' }, capabilities: { elicitation: { form: {} } } },
-    );
-    client.setRequestHandler('elicitation/create', ({ params }) => {
-      asked.push(params.message);
+    const at = { at: { origin: ORIGIN }, call };
+    const client = await connect(at, new ProgramStore(), null, async (message) => {
+      asked.push(message);
       return { action: 'accept', content: { ok } };
     });
-    const fetch = (url: string | URL, init?: RequestInit) => place.visit(new URL(url).pathname, ACME, init);
-    const requestInit = { headers: { cookie, origin: ORIGIN } };
-    await client.connect(
-      new StreamableHTTPClientTransport(new URL(`${ORIGIN}/api/mcp`), { fetch, requestInit }),
-    );
     const { isError = false } = await client.callTool({ name: 'note_clear' });
     await client.close();
     return isError;
