@@ -10,6 +10,11 @@ export type {
   TokenAnswer,
 } from './contract.ts';
 export { type EndedBy, makeGrantFlow } from './grant-flow.ts';
-export { makeQuestionOperations, QUESTIONS_TABLE } from './questions.ts';
+export {
+  makeQuestionOperations,
+  QUESTIONS_TABLE,
+  type QuestionAnswer,
+  type QuestionCaller,
+} from './questions.ts';
 export { SECRET_PREFIXES } from './secrets.ts';
 export { deleteGrant, type GrantRow, loadGrant, loadGrants, loadGrantsOfPerson } from './store.ts';

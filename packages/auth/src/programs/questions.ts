@@ -28,14 +28,14 @@ export const QUESTIONS_TABLE = `
 export type QuestionAnswer = 'accepted' | 'declined' | 'cancelled' | 'unfilled';
 
 /** The caller that asks: the id of its grant, else that of its principal or token. */
-interface OfCaller {
+export interface QuestionCaller {
   readonly scopeId: string;
   readonly caller: string;
 }
 
 /** A question, or the call that it belongs to: digests, which no other session can make. */
-type Question = OfCaller & { readonly question: string };
-type Answered = Question | (OfCaller & { readonly call: string });
+type Question = QuestionCaller & { readonly question: string };
+type Answered = Question | (QuestionCaller & { readonly call: string });
 
 export function makeQuestionOperations({ db, now }: UnitContext) {
   return {
