@@ -183,7 +183,6 @@ export class WorkerdRuntime {
     const bytes = await this.#bundles(vertical).file({ bundle, name: `${MAIN_MODULE}.map` });
     return bytes && Buffer.from(bytes).toString('utf8');
   });
-  #host: Promise<string> | null = null;
   readonly #checks: BundleChecks;
 
   /** The versions that run beside the live ones. */
@@ -708,10 +707,7 @@ export class WorkerdRuntime {
     return {
       vertical,
       folder: join(folder, name),
-      host: () => {
-        this.#host ??= hostModule();
-        return this.#host;
-      },
+      host: hostModule,
       openServices: (socket) =>
         openServices(socket, {
           ...{ vertical, ports, bundle, onIncident, now, signIns, orders },

@@ -1,4 +1,5 @@
 /** The child's side of a process pool: answers one request after the other until its parent is gone. */
+import { flushCompileCache } from 'node:module';
 import { Fault } from '../lib/fault.ts';
 import { READY, type Reply, type Request } from './messages.ts';
 
@@ -10,6 +11,8 @@ export function answerRequests(tasks: Tasks): void {
     void answer(tasks, request).then((reply) => process.send?.(reply, undefined, undefined, leaveOnError));
   });
   process.send?.(READY, undefined, undefined, leaveOnError);
+  // A pool kills its processes, and a process that is killed does not write what it compiled.
+  flushCompileCache();
   process.on('disconnect', () => process.exit());
   // A terminal and a service manager signal the whole group. The parent ends the running tasks, and then exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

@@ -48,8 +48,15 @@ const host :Workerd.Worker = (
 `;
 }
 
-/** Bundles the host worker, which is the same for every vertical. */
-export async function hostModule(): Promise<string> {
+let bundledHost: Promise<string> | undefined;
+
+/** Bundles the host worker, once: it is the same for every vertical. */
+export function hostModule(): Promise<string> {
+  bundledHost ??= bundleHost();
+  return bundledHost;
+}
+
+async function bundleHost(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('../host/host.ts', import.meta.url))],
     bundle: true,
