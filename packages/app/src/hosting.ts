@@ -7,3 +7,4 @@ export {
   type SignInProxy,
   type SignInProxyOptions,
 } from './sign-in-proxy/sign-in-proxy.ts';
+export { type Declared, type DeclaredMigration, declarationOf } from './worker/declaration-of.ts';

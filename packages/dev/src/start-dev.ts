@@ -1,16 +1,18 @@
 /** `startDev`: a development server for the application in one folder. */
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { openAppBundler } from '@freehold/app/worker/bundle';
 import { lockDataDirectory } from '@freehold/engine-node';
 import { generateIssuerKeys, type Issuer, IssuerError, type IssuerKeys, startIssuer } from '@freehold/issuer';
 import { makeDevAgent } from './agent/dev-agent.ts';
 import { clearBundles, openBundler } from './build/bundle.ts';
 import { type AppLoader, appSource, makeInProcessLoader } from './build/loader.ts';
 import { Positions } from './build/positions.ts';
-import { CLIENT_ID, type Generation, type Surroundings } from './instance/generation.ts';
-import { People } from './instance/people.ts';
-import { ScopeCopy } from './instance/scope-copy.ts';
-import { type Incidents, migrationsOf, Versions } from './instance/versions.ts';
+import { Lines } from './instance/lines.ts';
+import { CLIENT_ID, LocalPlatform } from './instance/local-platform.ts';
+import { type Addresses, People } from './instance/people.ts';
+import { RequestLog } from './instance/request-log.ts';
+import { type Generation, Versions } from './instance/versions.ts';
 import { DevError } from './lib/dev-error.ts';
 import type { DevEvent, Fault, Ready } from './lib/events.ts';
 import { type Project, readProject, requireOneCopy } from './project/project.ts';
@@ -50,9 +52,6 @@ export interface Dev {
 
 const FAULTS_MAX = 20;
 
-/** A refusal has no stack: its reaction is its place. */
-const NOWHERE = { file: null, line: null, column: null, excerpt: null, hint: null, stack: [] };
-
 /** @throws DevError with one sentence. */
 export async function startDev(options: DevOptions): Promise<Dev> {
   const project = readProject(options.folder);
@@ -77,7 +76,7 @@ function beginAnew(project: Project, onEvent: DevOptions['onEvent']): void {
   removeState(project);
 }
 
-/** Refuses a folder that another `freehold dev` has open, and repairs what a crash left. */
+/** Refuses a folder that another `freehold dev` has open. */
 function requireFree(project: Project): void {
   const data = dataDirectoryOf(project);
   let unlock: () => void;
@@ -93,7 +92,6 @@ function requireFree(project: Project): void {
       { cause },
     );
   }
-  new ScopeCopy(project.folder, data).putBack();
   unlock();
 }
 
@@ -104,13 +102,12 @@ class DevRun {
   #state: DevState;
   readonly #positions: Positions;
   readonly #server = new DevServer();
-  readonly #incidents: Incidents = { last: undefined, isOpening: false };
   readonly #recent: Fault[] = [];
   #broken: readonly Fault[] = [];
   /** The note of the last version that lets no person in. */
   #closedBecause: string | null = null;
   #versions: Versions | null = null;
-  #around: Surroundings | null = null;
+  #addresses: Addresses | null = null;
   #isReady = false;
   /** The saves, one after the other. */
   #work: Promise<void> = Promise.resolve();
@@ -133,41 +130,46 @@ class DevRun {
     const origin = await this.#server.listen(port);
     this.#cleanup.push(() => this.#server.close());
     const issuer = await this.#startIssuer(origin);
-    const around: Surroundings = {
-      root: project.root,
-      dataDirectory: dataDirectoryOf(project),
-      secrets: this.#state,
-      origin,
-      issuer: issuer.url,
-      onIncident: (error, { kind, method }) => this.#onIncident(error, `${kind} ${method}`),
-      onRefused: ({ reaction, code, detail }) =>
-        this.#showFault(`the reaction ${reaction}`, {
-          ...NOWHERE,
-          kind: 'request',
-          message: `${detail} (${code})`,
-        }),
+    const addresses = { origin, issuer: issuer.url };
+    this.#addresses = addresses;
+    const requests = new RequestLog();
+    const platform = new LocalPlatform({
+      requests,
+      ...{ root: project.root, dataDirectory: dataDirectoryOf(project), secrets: this.#state, ...addresses },
+      onIncident: (error, { kind, method }) => this.#report(error, `${kind} ${method}`),
       onMail: ({ to, subject, text }) => this.#emit({ type: 'mail', to, subject, text }),
-    };
-    this.#around = around;
+      onLines: (slug, told) => lines.take(slug, told),
+      onFault: ({ detail }) => this.#report(new Error(detail), 'the process of the application'),
+    });
+    this.#cleanup.push(() => platform.close());
+    const lines = new Lines({
+      requests,
+      positions: this.#positions,
+      mapStack: (...told) => platform.mapStack(...told),
+      isDeclared: (host) => platform.declares(host),
+      onEvent: (event) => this.#emit(event),
+      onFault: (where, fault) => this.#showFault(where, fault),
+    });
+    const { root, entry } = project;
     const bundler = await openBundler(project, appSource(project));
     this.#cleanup.push(() => bundler.close());
+    const appBundler = await openAppBundler({ root, entry, isDeveloped: true });
+    this.#cleanup.push(() => appBundler.close());
     const versions = new Versions({
-      bundler,
+      ...{ root, bundler, appBundler, platform, lines },
       loader: this.#options.loader ?? makeInProcessLoader(project),
       positions: this.#positions,
-      copy: new ScopeCopy(project.folder, around.dataDirectory),
-      around,
-      incidents: this.#incidents,
-      migrated: this.#state.migrated,
-      onOpen: (generation) => this.#onOpen(generation, around),
+      onOpen: (generation) => this.#onOpen(generation, addresses),
     });
     this.#versions = versions;
-    this.#cleanup.push(() => versions.close());
     const agent = makeDevAgent({
       project,
       versions,
       origin,
-      peopleOf: (generation) => peopleOf(generation, around),
+      peopleOf: (generation) => peopleOf(generation, addresses),
+      requests,
+      // Lines that were told a moment ago are shown, too.
+      settle: () => platform.flush().then(() => lines.settled),
       faults: () => ({ save: this.#broken, requests: this.#recent }),
     });
     this.#server.serve({ versions, agent });
@@ -230,7 +232,7 @@ class DevRun {
             postLogoutRedirectUris: [],
           },
         ],
-        onError: (error) => this.#onIncident(error, 'development issuer'),
+        onError: (error) => this.#report(error, 'development issuer'),
       });
       this.#cleanup.push(() => issuer.close());
       this.#keep({ issuerPort: issuer.port });
@@ -249,7 +251,7 @@ class DevRun {
     this.#work = this.#work
       .then(() => (this.#closing === null ? this.#save(savedAtMs) : undefined))
       // A full disk, for example. The next save tries again.
-      .catch((error: unknown) => this.#onIncident(error, 'the save'));
+      .catch((error: unknown) => this.#report(error, 'the save'));
     return this.#work;
   }
 
@@ -269,11 +271,12 @@ class DevRun {
       if (saved.outcome === 'served' || wasBroken)
         this.#emit({ type: 'served', version: versions.version, ms: Date.now() - savedAtMs });
       await this.#seed();
+      await versions.tidy();
     }
     this.#server.show({ version: versions.version, faults: this.#broken });
   }
 
-  async #onOpen(generation: Generation, around: Surroundings): Promise<void> {
+  async #onOpen(generation: Generation, addresses: Addresses): Promise<void> {
     const seam = generation.loaded.app.authenticatedPrincipal;
     if (seam.kind === 'unauthenticated') {
       const at = seam.declaredAt === null ? '' : ` (${seam.declaredAt})`;
@@ -281,13 +284,11 @@ class DevRun {
       if (text !== this.#closedBecause) this.#emit({ type: 'note', text });
       this.#closedBecause = text;
     } else if (!this.#state.peopled) {
-      const people = new People(generation, around);
+      const people = new People(generation, addresses);
       for (const text of await people.makeFirst()) this.#emit({ type: 'note', text });
       if (this.#isReady) this.#emit({ type: 'people', people: await people.list() });
       this.#keep({ peopled: true });
     }
-    const migrated = migrationsOf(generation.loaded);
-    if (migrated !== this.#state.migrated) this.#keep({ migrated });
   }
 
   /** Runs the seed module once, when there is a version that it can call. */
@@ -308,14 +309,14 @@ class DevRun {
   /** Null while no version lets people in. */
   #people(): People | null {
     const generation = this.#versions?.current;
-    return generation && this.#around ? peopleOf(generation, this.#around) : null;
+    return generation && this.#addresses ? peopleOf(generation, this.#addresses) : null;
   }
 
   async #ready(issuer: string): Promise<Ready> {
     const { origin } = this.#server;
     return {
       type: 'ready',
-      name: this.#versions?.current?.running.manifest.name ?? null,
+      name: this.#versions?.current?.loaded.app.manifest.name ?? null,
       url: origin,
       mcp: `${origin}/api/mcp`,
       devMcp: `${origin}${DEV_PATH}/mcp`,
@@ -323,14 +324,6 @@ class DevRun {
       data: this.#project.folder,
       people: (await this.#people()?.list()) ?? [],
     };
-  }
-
-  #onIncident(error: unknown, where: string): void {
-    if (this.#incidents.isOpening) {
-      this.#incidents.last = error;
-      return;
-    }
-    this.#report(error, where);
   }
 
   #report(error: unknown, where: string): void {
@@ -354,9 +347,9 @@ class DevRun {
 }
 
 /** Null for a version that lets no person in. */
-function peopleOf(generation: Generation, around: Surroundings): People | null {
+function peopleOf(generation: Generation, addresses: Addresses): People | null {
   const { kind } = generation.loaded.app.authenticatedPrincipal;
-  return kind === 'unauthenticated' ? null : new People(generation, around);
+  return kind === 'unauthenticated' ? null : new People(generation, addresses);
 }
 
 /**

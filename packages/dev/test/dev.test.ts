@@ -1,5 +1,5 @@
 /** A development server: good saves are served, and broken ones change nothing. */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Caller } from '../../../tests/support/http.ts';
@@ -66,19 +66,16 @@ describe('while the application is written', () => {
     app.edit(
       'src/app.ts',
       'authenticatedPrincipal:',
-      `routes: (app) => app.get('/slow', async (c) => { await Reflect.get(globalThis, 'slow'); return c.text('old'); }),
+      `routes: (app) => app.get('/slow', async (c) => { await new Promise((done) => setTimeout(done, 500)); return c.text('old'); }),
   authenticatedPrincipal:`,
     );
     await server.save();
-    const gate = Promise.withResolvers<void>();
-    Reflect.set(globalThis, 'slow', gate.promise);
     const begun = server.get('/slow');
     // A request that came later is answered: the slow one has been taken.
     await server.get('/api/me');
     app.edit('src/app.ts', "c.text('old')", "c.text('new')");
     const saved = server.save();
     const after = server.get('/slow');
-    gate.resolve();
     expect(await (await begun).text()).toBe('old');
     expect(await saved).toEqual([]);
     // One that came in between waited for a version, or had the old one.
@@ -205,9 +202,20 @@ describe('while the application is written', () => {
 
   test('an error of a request has its place in the source', async () => {
     await server.tool('call_operation', { operation: 'book/add', input: { title: 'Necronomicon' } });
-    const fault = server.events.findLast(({ type }) => type === 'fault');
-    expect(fault).toMatchObject({
+    const fault = () => server.events.findLast(({ type }) => type === 'fault');
+    await expect.poll(fault).toMatchObject({
       fault: { kind: 'request', message: 'this book cannot be added', file: OPERATIONS, line: 13 },
+    });
+    // The agent finds it at its request.
+    expect(await server.tool('logs', { path: '/api/books', limit: 1 })).toMatchObject({
+      requests: [
+        {
+          method: 'POST',
+          path: '/api/books',
+          status: 500,
+          lines: [{ level: 'error', text: 'this book cannot be added', place: `${OPERATIONS}:13:41` }],
+        },
+      ],
     });
   });
 
@@ -340,24 +348,6 @@ export default seed;
     expect(await titles({ fresh: true })).toEqual([]);
   });
 
-  test('a start after a crash between two migrations puts the data back', async () => {
-    using app = makeSmallApp();
-    {
-      await using server = await openDev(app);
-      await server.call('book/add', { title: 'Emma' });
-    }
-    const folder = join(app.folder, '.freehold');
-    // The copy is there, and the data itself is half migrated.
-    mkdirSync(join(folder, 'before-migration'));
-    cpSync(join(folder, 'data/scope-shelf'), join(folder, 'before-migration/scope-shelf'), {
-      recursive: true,
-    });
-    rmSync(join(folder, 'data/scope-shelf'), { recursive: true });
-    await using server = await openDev(app);
-    expect(await server.call('book/list')).toEqual({ titles: ['Emma'] });
-    expect(existsSync(join(folder, 'before-migration'))).toBe(false);
-  });
-
   test('an application that lets no person in yet starts, says where to wire it, and its owner is there afterwards', async () => {
     using app = makeSmallApp();
     app.edit('src/app.ts', 'signedIn }', 'signedIn, unauthenticated }');
@@ -428,7 +418,7 @@ describe('a start that cannot be is refused in one sentence with what to do', ()
     ['no packages', (app) => app.remove('node_modules'), /@freehold\/app is not installed.*npm install/],
     [
       'a folder of a newer version',
-      (app) => app.write('.freehold/dev.json', '{"format":2}'),
+      (app) => app.write('.freehold/dev.json', '{"format":3}'),
       /newer version.*--fresh\.$/,
     ],
     [
@@ -461,8 +451,9 @@ describe('a start that cannot be is refused in one sentence with what to do', ()
       expect(await refusal(app, { fresh: true })).toMatch(/already: stop it first\.$/);
     }
     expect(await refusal(app, { issuerPort: 9 })).toMatch(/sign in at port \d+.*--fresh\.$/);
-    const database = join(app.folder, '.freehold/data/scope-shelf/scp_00000000000000000000000001.sqlite');
-    writeFileSync(database, 'this is no database, and was one before'.repeat(200));
+    const objects = join(app.folder, '.freehold/data/runtime/shelf/objects/scopes');
+    for (const file of readdirSync(objects).filter((name) => name.endsWith('.1.sqlite')))
+      writeFileSync(join(objects, file), 'this is no database, and was one before'.repeat(200));
     expect(await refusal(app)).toMatch(/is damaged.*--fresh\.$/);
   });
 });

@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 
 test('freehold dev --json says each event on a line, serves saves, and ends with Ctrl-C and 0', async () => {
   using app = makeSmallApp();
-  // An error that no request caught, while the first version is opened, does not end the server.
+  // An error that no request caught does not end the server, and what a deployed application may not do is refused here.
   app.write('src/late.ts', "setTimeout(() => {\n  throw new Error('too late');\n}, 0);\n");
   app.edit('src/app.ts', 'import', "import './late.ts';\nimport");
   const args = [PROGRAM, 'dev', '--port', '0', '--issuer-port', '0', '--json'];
@@ -19,16 +19,23 @@ test('freehold dev --json says each event on a line, serves saves, and ends with
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async () => JSON.parse((await lines.next()).value as string) as { type: string; url: string };
   try {
-    const [late, served] = [await next(), await next()];
+    const [late, broken] = [await next(), await next()];
     expect(late).toMatchObject({
       type: 'fault',
       fault: { message: 'too late', file: 'src/late.ts', line: 2 },
     });
-    expect(served).toMatchObject({ type: 'served', version: 1 });
+    const fault = { message: expect.stringContaining('setting a timeout'), file: 'src/late.ts', line: 1 };
+    expect(broken).toMatchObject({ type: 'broken', serving: null, faults: [fault] });
     const { type, url } = await next();
-    expect([type, (await fetch(`${url}/api/me`)).status]).toEqual(['ready', 200]);
+    expect([type, (await fetch(`${url}/api/me`)).status]).toEqual(['ready', 503]);
 
     app.edit('src/app.ts', "import './late.ts';\n", '');
+    const people = await next();
+    expect([people.type, await next()]).toEqual([
+      'people',
+      expect.objectContaining({ type: 'served', version: 1 }),
+    ]);
+    expect((await fetch(`${url}/api/me`)).status).toBe(200);
     app.edit('src/books/operations.ts', 'const id =', 'const id ==');
     expect(await next()).toMatchObject({
       type: 'broken',

@@ -61,7 +61,7 @@ test('migrations are journaled with their digest, and a changed one closes the s
   rmSync(dataDirectory, { recursive: true });
 });
 
-test('a failing migration leaves the scope at its last good version', async () => {
+test('a failing migration leaves the scope as it was, also where others came before it', async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
   {
     await using shop = await openShop({ dataDirectory });
@@ -71,12 +71,13 @@ test('a failing migration leaves the scope at its last good version', async () =
     ...shopVertical,
     migrations: [
       ...shopVertical.migrations,
-      { version: 2, name: 'broken', sql: 'CREATE TABLE more (id TEXT); INSERT INTO nowhere VALUES (1)' },
+      { version: 2, name: 'sound', sql: 'CREATE TABLE sound (id TEXT)' },
+      { version: 3, name: 'broken', sql: 'CREATE TABLE more (id TEXT); INSERT INTO nowhere VALUES (1)' },
     ],
   };
   await expect(openShop({ dataDirectory, vertical: bad })).rejects.toMatchObject({
     reason: 'migration_failed',
-    message: expect.stringContaining('vertical 2 (broken)'),
+    message: expect.stringContaining('vertical 3 (broken)'),
   });
   await using shop = await openShop({ dataDirectory });
   expect((await shop.scope.appliedMigrations({})).filter((each) => each.set === 'vertical')).toHaveLength(1);

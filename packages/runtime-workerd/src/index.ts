@@ -16,6 +16,7 @@ export {
   type UploadedModule,
   WorkerdRuntime,
 } from './runtime.ts';
+export { type ModelProviders, makeModelProviders } from './services/model-providers.ts';
 export type { EgressPolicy, InstanceRef, PlatformPorts, VerticalSettings } from './services/ports.ts';
 export type { HostedLine } from './services/telemetry.ts';
 export { bundleUnit, digestOf, type ScriptRow } from './store/bundle-unit.ts';

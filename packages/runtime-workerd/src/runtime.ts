@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { AppLook } from '@freehold/app';
-import { look } from '@freehold/app/hosting';
+import { type Declared, type DeclaredMigration, look } from '@freehold/app/hosting';
 import type { HostedCall, HostedCaller } from '@freehold/app/worker/capabilities';
 import {
   canonicalJson,
@@ -62,14 +62,6 @@ export interface UploadedModule {
   readonly bytes?: Uint8Array;
 }
 
-/** One migration of a vertical, as it is declared to the platform. */
-interface DeclaredMigration {
-  readonly set: string;
-  readonly version: number;
-  readonly name: string;
-  readonly digest: string;
-}
-
 export interface Upload {
   readonly vertical: string;
   readonly version: string;
@@ -80,6 +72,8 @@ export interface Upload {
   /** The hosts that it declares to call. */
   readonly egress: readonly string[];
   readonly modules: readonly UploadedModule[];
+  /** The declaration of the bundle, where the caller loaded its source. Default: asked of the bundle, in a process of its own. */
+  readonly declared?: Declared;
 }
 
 export interface RuntimeOptions {
@@ -100,19 +94,9 @@ export interface RuntimeOptions {
   readonly onFault: (fault: ProcessFault) => void;
 }
 
-/** The declaration of a bundle, as it says itself. */
-interface Declared {
-  readonly manifest: VerticalManifest;
-  readonly migrations: readonly DeclaredMigration[];
-  readonly egress: readonly string[];
-  readonly publicPaths: readonly string[];
-  /** Absent in bundles that were made for an earlier platform. */
-  readonly letsPeopleIn?: boolean;
-  readonly look?: unknown;
-  /** Absent in bundles from before it could be declared. */
-  readonly personal?: ScriptRow['personal'];
-  readonly isolate?: unknown;
-}
+/** The declaration of a bundle, as it says itself: one that was made for an earlier platform lacks some. */
+type ToldDeclaration = Pick<Declared, 'manifest' | 'migrations' | 'egress' | 'publicPaths'> &
+  Partial<Declared>;
 
 /** A scope, and the script of the version that it is to run. */
 export interface ScopeMove {
@@ -231,7 +215,7 @@ export class WorkerdRuntime {
    * `digest_mismatch`.
    */
   async upload(upload: Upload, onTaken: (taken: { modules: number; bytes: number }) => void): Promise<void> {
-    this.#checks.warm();
+    if (!upload.declared) this.#checks.warm();
     const bundles = this.#bundles(upload.vertical);
     const modules: ModuleName[] = [];
     let bytes = 0;
@@ -256,7 +240,9 @@ export class WorkerdRuntime {
     const blank = { publicPaths: [], egress: [], personal: {}, isolate: 'vertical', declared: null } as const;
     const stored = await bundles.putScript({ ...named, ...blank });
     this.#versions.set(`${vertical} ${stored.bundle}`, version);
-    const declared = (await this.#checks.declarationOf(`${vertical}:${stored.bundle}`)) as Declared;
+    const declared =
+      upload.declared ??
+      ((await this.#checks.declarationOf(`${vertical}:${stored.bundle}`)) as ToldDeclaration);
     requireSame(upload, declared);
     const { publicPaths, egress, personal = {}, letsPeopleIn, manifest } = declared;
     const isolate: Isolate = declared.isolate === 'tenant' ? 'tenant' : 'vertical';
@@ -312,6 +298,11 @@ export class WorkerdRuntime {
   /** The version of a bundle that was uploaded here; null for another one. */
   versionOf(vertical: string, digest: string): string | null {
     return this.#versions.get(`${vertical} ${digest}`) ?? null;
+  }
+
+  /** Takes the lines that the process of a vertical gathered, and did not send yet. */
+  async flush(vertical: string): Promise<void> {
+    if (this.isUp(vertical)) await this.#order(vertical, 'POST', '/lines');
   }
 
   /** A stack of a bundle, with the places of its builder's source. It never rejects. */
@@ -744,7 +735,7 @@ function outdated(): PlatformError {
 }
 
 /** @throws PlatformError `validation_failed`, reason `manifest_differs`. */
-function requireSame({ manifest, migrations, egress }: Upload, declared: Declared): void {
+function requireSame({ manifest, migrations, egress }: Upload, declared: ToldDeclaration): void {
   const parts: readonly [string, unknown, unknown][] = [
     ...Object.keys({ ...manifest, ...declared.manifest }).map((key): [string, unknown, unknown] => [
       `manifest.${key}`,

@@ -245,29 +245,22 @@ function requireCreated(kind: string, host: UnitHost): void {
   if (!journal) throw unknownUnit(kind);
 }
 
+/** All that is missing, or nothing: the code before can open the unit again after a failure. */
 function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: UnitHost): void {
-  let failure: unknown;
-  const work = (): void => {
-    for (const set of definition.migrations) {
-      try {
+  try {
+    host.transact(() => {
+      for (const set of definition.migrations) {
         const through = set.guarded
           ? { through: host.guarded({ protectedPrefix: '_spine_', readOnly: false }) }
           : {};
         migrate(host.db, set, { nowMs: host.now(), ...through });
-      } catch (error) {
-        // Migrations before the failing one stay applied; the unit is not opened.
-        if (error instanceof TransactionLost) throw error;
-        failure = error;
-        return;
       }
-    }
-  };
-  try {
-    host.transact(work);
+    });
   } catch (error) {
-    throw notKept(error);
+    // A full disk is no fault of the migration.
+    const isLost = error instanceof PlatformError && error.cause instanceof TransactionLost;
+    throw notKept(isLost ? error.cause : error);
   }
-  if (failure !== undefined) throw failure;
 }
 
 function notKept(cause: unknown): PlatformError {

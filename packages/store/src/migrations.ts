@@ -45,7 +45,7 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies what is missing of a set, in order. The unit stays at its last good version when one fails.
+ * Applies what is missing of a set, in order, within the caller's transaction: one that fails ends it.
  * @throws PlatformError `runtime_fault`, reason `migration_changed` (an applied one has another text now),
  * `migration_unknown` (the database is newer than the code) or `migration_failed`; the message names it.
  */

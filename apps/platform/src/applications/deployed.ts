@@ -12,6 +12,7 @@ import {
   type EgressPolicy,
   type HostedLine,
   limitForInstances,
+  makeModelProviders,
   openInstancesMax,
   type PreviewRef,
   putBackUnfinished,
@@ -29,7 +30,6 @@ import { markOlder } from '../storage/older-scope.ts';
 import type { Storage } from '../storage/storage.ts';
 import { makeDeployedLines } from './deployed-lines.ts';
 import type { Mail } from './mail.ts';
-import { makeModelProviders } from './model-providers.ts';
 import { openPreviewPlace } from './preview-place.ts';
 
 export interface DeployedOptions {

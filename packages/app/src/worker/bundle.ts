@@ -1,7 +1,9 @@
 /** Makes the files of a worker out of an application and everything that it imports, as workerd takes them. */
 import { createHash } from 'node:crypto';
-import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, context, type Plugin } from 'esbuild';
 import type { WebFile, WebFiles } from '../declaration/env.ts';
+import { bundlePackages, type PackageModules } from './bundle-packages.ts';
+import { ImportedPackages } from './imported-packages.ts';
 
 /** The settings of every worker. */
 const WORKER: BuildOptions = {
@@ -15,12 +17,17 @@ const WORKER: BuildOptions = {
   logLevel: 'warning',
 };
 
+/** Not the identifiers: a stack tells the names of functions. */
+const COMPACT: BuildOptions = { minifySyntax: true, minifyWhitespace: true };
+
+const JAVASCRIPT = 'application/javascript+module';
+
 /**
  * Bundles the worker whose entry this is, with its pages as the module `freehold:web-files`.
  * @throws Error when it needs something of Node's that workerd lacks.
  */
 export async function bundleWorker(entry: string, outfile: string, webFiles?: WebFiles): Promise<void> {
-  await build({ ...WORKER, entryPoints: [entry], outfile, plugins: [pagesOf(inlined(webFiles))] });
+  await build({ ...WORKER, entryPoints: [entry], outfile, plugins: [pagesOf(() => inlined(webFiles))] });
 }
 
 /** One file of a deployment. */
@@ -38,25 +45,55 @@ export interface BundleOptions {
   readonly root: string;
   /** The absolute path of the file with the default export of `defineApp(…)`. */
   readonly entry: string;
-  /** The built pages: `webFilesOf` of `@freehold/app/node`. Default: none. */
-  readonly webFiles?: WebFiles | undefined;
+  /** Adds what only `freehold dev` wants to know. Default: false. */
+  readonly isDeveloped?: boolean;
 }
 
-/**
- * Bundles an application for the runtime of a platform: `main.js`, its source map, and each file of its pages as a module
- * of its own.
- * @throws BuildFailure of esbuild, whose `errors` name files and lines.
- */
-export async function bundleApp({ root, entry, webFiles }: BundleOptions): Promise<readonly BundledModule[]> {
-  const pages = asModules(webFiles);
-  const { outputFiles = [] } = await build({
+/** Bundles one application again and again; what did not change is not read again. */
+export interface AppBundler {
+  /**
+   * Bundles the application as it is on disk: `main.js` with its source map, the packages that it imports, and each file of its
+   * pages as a module of its own.
+   * @throws BuildFailure of esbuild, whose `errors` name files and lines.
+   */
+  bundle(webFiles?: WebFiles): Promise<readonly BundledModule[]>;
+  close(): Promise<void>;
+}
+
+/** Bundles an application for the runtime of a platform, once. @throws as {@link AppBundler.bundle}. */
+export async function bundleApp({
+  webFiles,
+  ...options
+}: BundleOptions & {
+  /** The built pages: `webFilesOf` of `@freehold/app/node`. Default: none. */
+  readonly webFiles?: WebFiles | undefined;
+}): Promise<readonly BundledModule[]> {
+  const bundler = await openAppBundler(options);
+  try {
+    return await bundler.bundle(webFiles);
+  } finally {
+    await bundler.close();
+  }
+}
+
+/** @throws nothing before the first bundle. */
+export async function openAppBundler({
+  root,
+  entry,
+  isDeveloped = false,
+}: BundleOptions): Promise<AppBundler> {
+  let pages = asModules(undefined);
+  let packages: PackageModules = { modules: [], commonJs: [] };
+  const imported = new ImportedPackages(root);
+  const builder = await context({
     ...WORKER,
+    ...COMPACT,
     stdin: {
       contents: [
         `import app from ${JSON.stringify(entry)};`,
         "import { hostedApp } from '@freehold/app/worker/hosted';",
         "import { webFiles } from 'freehold:web-files';",
-        'export const { Instance, Declaration } = hostedApp(app, { webFiles });',
+        `export const { Instance, Declaration } = hostedApp(app, { webFiles, isDeveloped: ${isDeveloped} });`,
       ].join('\n'),
       resolveDir: root,
       sourcefile: 'freehold-deploy.ts',
@@ -65,22 +102,33 @@ export async function bundleApp({ root, entry, webFiles }: BundleOptions): Promi
     absWorkingDir: root,
     outfile: `${root}/main.js`,
     write: false,
-    minifySyntax: true,
-    // Not the identifiers: a stack tells the names of functions.
-    minifyWhitespace: true,
     // Frames are mapped to files and lines; the sources themselves stay with the builder.
     sourcesContent: false,
     sourcemap: 'external',
     logLevel: 'silent',
-    plugins: [pagesOf(pages.text)],
+    plugins: [pagesOf(() => pages.text), imported.plugin],
   });
-  const [map, code] = outputFiles.toSorted((one, other) => other.path.length - one.path.length);
-  if (!map || !code) throw new TypeError('a bundle has its code and its map');
-  return [
-    moduleOf('main.js', 'application/javascript+module', code.contents),
-    moduleOf('main.js.map', 'application/source-map', map.contents),
-    ...pages.modules,
-  ];
+  return {
+    bundle: async (webFiles) => {
+      pages = asModules(webFiles);
+      let built = await builder.rebuild();
+      const entries = imported.take();
+      if (entries !== null) {
+        packages = await bundlePackages(root, entries, { ...WORKER, ...COMPACT });
+        if (imported.leaveOut(packages.commonJs)) built = await builder.rebuild();
+      }
+      const { outputFiles = [] } = built;
+      const [map, code] = outputFiles.toSorted((one, other) => other.path.length - one.path.length);
+      if (!map || !code) throw new TypeError('a bundle has its code and its map');
+      return [
+        moduleOf('main.js', JAVASCRIPT, code.contents),
+        moduleOf('main.js.map', 'application/source-map', map.contents),
+        ...packages.modules.map(({ name, text }) => moduleOf(name, JAVASCRIPT, Buffer.from(text))),
+        ...pages.modules,
+      ];
+    },
+    close: () => builder.dispose(),
+  };
 }
 
 function moduleOf(name: string, mediaType: string, bytes: Uint8Array): BundledModule {
@@ -88,7 +136,7 @@ function moduleOf(name: string, mediaType: string, bytes: Uint8Array): BundledMo
 }
 
 /** A worker has no files: the pages are a module of it. */
-function pagesOf(contents: string): Plugin {
+function pagesOf(contents: () => string): Plugin {
   const name = 'freehold:web-files';
   return {
     name,
@@ -96,7 +144,7 @@ function pagesOf(contents: string): Plugin {
       onResolve({ filter: /^freehold:web-files$/ }, ({ path }) => ({ path, namespace: name }));
       // The files themselves are modules beside the bundle.
       onResolve({ filter: /^\.\/web\//, namespace: name }, ({ path }) => ({ path, external: true }));
-      onLoad({ filter: /.*/, namespace: name }, () => ({ contents, loader: 'js' }));
+      onLoad({ filter: /.*/, namespace: name }, () => ({ contents: contents(), loader: 'js' }));
     },
   };
 }

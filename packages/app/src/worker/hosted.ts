@@ -16,6 +16,7 @@ import {
   makeScopeUnit,
   runDeliveries,
   type ScopeMethods,
+  type ScopeStub,
   type ScopeUnit,
   type Vault,
 } from '@freehold/kernel';
@@ -25,13 +26,11 @@ import {
   type EngineTools,
   type IncidentSink,
   makeStub,
-  migrationDigest,
   unknownUnit,
 } from '@freehold/store';
 import type { App } from '../declaration/app.ts';
 import type { AppServices, WebFiles } from '../declaration/env.ts';
 import { makeApp, type RunningApp } from '../make-app.ts';
-import { publicPathsOf } from '../public/public-routes.ts';
 import {
   CALL_HEADER,
   decodeCall,
@@ -40,11 +39,15 @@ import {
   type InstanceProps,
   type PlatformCapability,
 } from './capabilities.ts';
+import { declarationOf } from './declaration-of.ts';
 import { makeToldSignIns } from './told-sign-in.ts';
+import { type Refused, watchedScope } from './watched-scope.ts';
 
 export interface HostedOptions {
   /** The built pages, which the bundle brings: `webFiles` of `freehold:web-files`. */
   readonly webFiles?: WebFiles | undefined;
+  /** Tells each refusal of a reaction, as `freehold dev` shows it. Default: false. */
+  readonly isDeveloped?: boolean;
 }
 
 /** The object of an instance, as the runtime calls it. */
@@ -76,6 +79,12 @@ const onIncident: IncidentSink = (error, where) => {
   console.error(JSON.stringify({ freehold: 'incident', where, error: said }));
 };
 
+/** One line a refusal, as {@link onIncident}. */
+const onRefused = (refused: Refused): void => {
+  // biome-ignore lint/suspicious/noConsole: the runtime reads it.
+  console.error(JSON.stringify({ freehold: 'refused', ...refused }));
+};
+
 /** The largest copy, as text. It passes through part by part; this bounds the database of one instance. */
 const COPY_BYTES_MAX = 16 * 1_024 * 1_024 * 1_024;
 
@@ -83,7 +92,7 @@ const COPY_BYTES_MAX = 16 * 1_024 * 1_024 * 1_024;
  * Makes what the main module of a bundle exports: `Instance`, the class of an instance's object, and `Declaration`, which
  * tells the platform what was deployed.
  */
-export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp {
+export function hostedApp(app: App, { webFiles, isDeveloped = false }: HostedOptions = {}): HostedApp {
   const { vertical } = app;
   const kind = makeScopeUnit(vertical).kind;
   const UnitObject = makeUnitObject<ScopeMethods>(
@@ -93,6 +102,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
 
   class Instance extends UnitObject {
     #running: RunningApp | undefined;
+    #working: ScopeStub | undefined;
 
     get #props(): InstanceProps {
       return this.ctx.props as InstanceProps;
@@ -112,9 +122,10 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
     async work(): Promise<number | null> {
       const { host } = this.#app();
       const { scope: scopeId, has } = this.#props;
+      this.#working ??= isDeveloped ? watchedScope(host.scope(scopeId), onRefused) : host.scope(scopeId);
       return runDeliveries({
         vertical,
-        scope: host.scope(scopeId),
+        scope: this.#working,
         scopeId,
         now,
         onIncident,
@@ -179,24 +190,7 @@ export function hostedApp(app: App, { webFiles }: HostedOptions = {}): HostedApp
 
   class Declaration extends WorkerEntrypoint {
     declaration() {
-      const own = makeScopeUnit(vertical).migrations.filter(({ guarded }) => guarded);
-      return {
-        manifest: app.manifest,
-        migrations: own.flatMap(({ name: set, migrations }) =>
-          migrations.map(({ version, name, ...migration }) => ({
-            set,
-            version,
-            name,
-            digest: migrationDigest({ version, name, ...migration }),
-          })),
-        ),
-        egress: app.egress ?? [],
-        isolate: app.isolate ?? 'vertical',
-        publicPaths: publicPathsOf(app.publicSurface),
-        personal: app.erasure?.personal ?? {},
-        look: app.look ?? {},
-        letsPeopleIn: app.authenticatedPrincipal.kind === 'signed-in',
-      };
+      return declarationOf(app);
     }
   }
 

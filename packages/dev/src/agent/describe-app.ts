@@ -2,10 +2,11 @@
 import { httpBinding, isReadOnly } from '@freehold/operations';
 import { toolInputSchema } from '@freehold/operations/mcp';
 import { z } from 'zod';
-import { type Generation, INSTANCE } from '../instance/generation.ts';
+import { INSTANCE } from '../instance/local-platform.ts';
+import type { Generation } from '../instance/versions.ts';
 
-export async function describeApp({ loaded: { app }, running: { host, manifest } }: Generation) {
-  const { slug, name, version, permissions, roles, ownerRole, entities, services = {}, env } = manifest;
+export async function describeApp({ loaded: { app }, platform: { host } }: Generation) {
+  const { slug, name, version, permissions, roles, ownerRole, entities, services = {}, env } = app.manifest;
   const tables = await host.introspectScopeTables(INSTANCE);
   return {
     application: { slug, name, version },

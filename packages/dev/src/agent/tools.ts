@@ -2,9 +2,10 @@
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { type McpTool, toolHints, toolInputSchema } from '@freehold/operations/mcp';
 import { z } from 'zod';
-import { type Generation, INSTANCE } from '../instance/generation.ts';
+import { INSTANCE } from '../instance/local-platform.ts';
 import { OWNER, type People } from '../instance/people.ts';
-import type { Versions } from '../instance/versions.ts';
+import type { RequestLog } from '../instance/request-log.ts';
+import type { Generation, Versions } from '../instance/versions.ts';
 import type { Fault } from '../lib/events.ts';
 import type { Project } from '../project/project.ts';
 import { describeApp } from './describe-app.ts';
@@ -15,6 +16,9 @@ export interface AgentToolsOptions {
   readonly versions: Pick<Versions, 'use' | 'version'>;
   /** The people of a version; null for one that lets no person in. */
   readonly peopleOf: (generation: Generation) => People | null;
+  readonly requests: Pick<RequestLog, 'latest'>;
+  /** Takes what the application told and what has not arrived yet. */
+  readonly settle: () => Promise<void>;
   readonly faults: () => { readonly save: readonly Fault[]; readonly requests: readonly Fault[] };
 }
 
@@ -26,10 +30,17 @@ export interface AgentTool extends McpTool {
 const ROWS_MAX = 100;
 
 export function makeAgentTools(options: AgentToolsOptions): readonly AgentTool[] {
-  return [lastErrors(options), schema(options), callOperation(options), query(options), tests(options)];
+  return [
+    lastErrors(options),
+    logs(options),
+    schema(options),
+    callOperation(options),
+    query(options),
+    tests(options),
+  ];
 }
 
-function lastErrors({ versions, faults }: AgentToolsOptions): AgentTool {
+function lastErrors({ versions, faults, settle }: AgentToolsOptions): AgentTool {
   return tool({
     name: 'last_errors',
     title: 'The last errors',
@@ -38,8 +49,27 @@ function lastErrors({ versions, faults }: AgentToolsOptions): AgentTool {
     input: z.strictObject({}),
     readOnly: true,
     run: async () => {
+      await settle();
       const { save, requests } = faults();
       return { servedVersion: versions.version, save, requests: requests.toReversed() };
+    },
+  });
+}
+
+function logs({ requests, settle }: AgentToolsOptions): AgentTool {
+  return tool({
+    name: 'logs',
+    title: 'The latest requests with their lines',
+    description:
+      'The latest requests of the application, the newest first: method, path, status, duration, and what it wrote (console) and threw while it answered, with file and line. Lines of reactions and schedules are in `background`.',
+    input: z.strictObject({
+      path: z.string().max(500).default('/').describe('The beginning of their paths: /api/books'),
+      limit: z.int().min(1).max(200).default(20),
+    }),
+    readOnly: true,
+    run: async (asked) => {
+      await settle();
+      return requests.latest(asked);
     },
   });
 }
@@ -100,7 +130,7 @@ function query({ versions }: AgentToolsOptions): AgentTool {
     readOnly: true,
     run: ({ sql, params }) =>
       versions.use(async (generation) => {
-        const { host } = requireServed(generation).running;
+        const { host } = requireServed(generation).platform;
         const { columns, rows, truncated } = await host.introspectScopeQuery({ ...INSTANCE, sql, params });
         const isCut = truncated !== null || rows.length > ROWS_MAX;
         return { columns, rows: rows.slice(0, ROWS_MAX), truncated: isCut };

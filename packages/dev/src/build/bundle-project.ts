@@ -1,19 +1,10 @@
 /** The deployment of a builder's folder: its declaration, and the files of its bundle. */
+import { type DeclaredMigration, declarationOf } from '@freehold/app/hosting';
 import { type BundledModule, bundleApp } from '@freehold/app/worker/bundle';
 import type { VerticalManifest } from '@freehold/contracts';
-import { makeScopeUnit } from '@freehold/kernel';
-import { migrationDigest } from '@freehold/store';
 import { DevError } from '../lib/dev-error.ts';
 import { readProject, requireOneCopy } from '../project/project.ts';
 import { withLoaded } from './load-project.ts';
-
-/** One migration of a vertical, as it is declared to the platform. */
-export interface DeclaredMigration {
-  readonly set: string;
-  readonly version: number;
-  readonly name: string;
-  readonly digest: string;
-}
 
 export interface ProjectBundle {
   readonly manifest: VerticalManifest;
@@ -37,19 +28,8 @@ export async function bundleProject(folder: string): Promise<ProjectBundle> {
         'validation_failed',
         `The pages in ${app.web} are not built: run the command that builds them (npm run build), and deploy again.`,
       );
-    const own = makeScopeUnit(app.vertical).migrations.filter(({ guarded }) => guarded);
-    return {
-      manifest: app.manifest,
-      migrations: own.flatMap(({ name: set, migrations }) =>
-        migrations.map((each) => ({
-          set,
-          version: each.version,
-          name: each.name,
-          digest: migrationDigest(each),
-        })),
-      ),
-      egress: app.egress ?? [],
-      modules: await bundleApp({ root: project.root, entry: project.entry, webFiles }),
-    };
+    const { manifest, migrations, egress } = declarationOf(app);
+    const modules = await bundleApp({ root: project.root, entry: project.entry, webFiles });
+    return { manifest, migrations, egress, modules };
   });
 }

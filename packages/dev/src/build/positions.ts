@@ -1,5 +1,5 @@
 /** Maps errors of bundles to the builder's source. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,8 @@ interface SourcesOfMap {
   readonly sourcesContent?: readonly string[];
 }
 
+/** The same in a stack that was mapped: relative to the project. */
+const MAPPED = /([^\s():]+\.[cm]?[jt]sx?):(\d+):(\d+)/g;
 /** A path and a position in a stack: `file:///…/app-1a2b.mjs:12:7`. */
 const LOCATION = /((?:file:\/\/)?\/[^\s()]+?):(\d+):(\d+)/g;
 
@@ -42,6 +44,16 @@ export class Positions {
     const message = error instanceof Error ? error.message : String(error);
     const places = this.#placesIn(error instanceof Error ? (error.stack ?? '') : '');
     return this.at(places[0] ?? null, { kind, message, hint, stack: places.map(textOf) });
+  }
+
+  /** Describes an error while it was serving, by a stack whose places are those of the source already. */
+  describeStack(message: string, stack: string): Fault {
+    const places = [...stack.matchAll(MAPPED)].flatMap(([, path = '', line = '', column = '']) => {
+      const absolute = join(this.#root, path);
+      // The packages of the bundle have names of their own, which are no files.
+      return existsSync(absolute) ? (this.#own(absolute, line, column) ?? []) : [];
+    });
+    return this.at(places[0] ?? null, { kind: 'request', message, hint: null, stack: places.map(textOf) });
   }
 
   /**

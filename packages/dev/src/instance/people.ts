@@ -1,10 +1,13 @@
 /** The people of a development server: members of the instance, who sign in at the development issuer. */
-import type { PrincipalId } from '@freehold/contracts';
+import { PlatformError, type PrincipalId } from '@freehold/contracts';
 import { type Person, seededPeople } from '@freehold/issuer';
 import { makeRelyingParty } from '@freehold/oidc-rp';
+import { httpBinding } from '@freehold/operations';
+import { ApiError, makeOperationsClient } from '@freehold/vertical-host/operations-client';
 import { DevError } from '../lib/dev-error.ts';
 import type { DevPerson } from '../lib/events.ts';
-import { CLIENT_ID, type Generation, INSTANCE, type Surroundings } from './generation.ts';
+import { CLIENT_ID, INSTANCE } from './local-platform.ts';
+import type { Generation } from './versions.ts';
 
 /** The person who owns the instance. */
 export const OWNER = 'ada';
@@ -27,18 +30,25 @@ interface Me {
   readonly roles: readonly { readonly key: string }[];
 }
 
+/** The addresses that people know. */
+export interface Addresses {
+  /** The origin that browsers see. */
+  readonly origin: string;
+  readonly issuer: string;
+}
+
 export class People {
   readonly #generation: Generation;
-  readonly #around: Surroundings;
+  readonly #addresses: Addresses;
 
-  constructor(generation: Generation, around: Surroundings) {
+  constructor(generation: Generation, addresses: Addresses) {
     this.#generation = generation;
-    this.#around = around;
+    this.#addresses = addresses;
   }
 
   /** A member by login name; made with the role, by an invite of the owner, where there is none. */
   async as(login: string, { role }: AsOptions = {}): Promise<Member> {
-    const { host, manifest } = this.#generation.running;
+    const { manifest } = this.#generation.loaded.app;
     if (role !== undefined && !Object.hasOwn(manifest.roles, role))
       throw new DevError(
         'not_found',
@@ -56,12 +66,8 @@ export class People {
     }
     const principal = me.principal as PrincipalId;
     if (role !== undefined && !me.roles.some(({ key }) => key === role))
-      await host.scope(INSTANCE.scopeId).assignRole({ principal, role, by: 'platform' });
-    const stub = host.operations(INSTANCE.scopeId, principal, INSTANCE.tenantId);
-    return {
-      principal,
-      call: async (operation, input = {}) => (await stub.invoke({ operation, input })).output,
-    };
+      await this.#ask(OWNER, 'POST', `/api/members/${principal}/role`, { role });
+    return { principal, call: (operation, input = {}) => this.#call(login, operation, input) };
   }
 
   /**
@@ -72,7 +78,7 @@ export class People {
   async makeFirst(): Promise<readonly string[]> {
     // The first person who asks becomes the owner, for a while after the instance was made.
     if ((await this.#me(OWNER)).status === 'stranger') await this.#claim();
-    const { roles, ownerRole } = this.#generation.running.manifest;
+    const { roles, ownerRole } = this.#generation.loaded.app.manifest;
     const others = seededPeople.filter(({ login }) => login !== OWNER);
     const offered = Object.keys(roles).filter((role) => role !== ownerRole);
     const failures: string[] = [];
@@ -95,10 +101,9 @@ export class People {
   }
 
   async #claim(): Promise<void> {
-    const { engine, running } = this.#generation;
-    const { token } = await engine
-      .unit(running.units.identity, INSTANCE.tenantId)
-      .mintOwnerClaimLink({ scopeId: INSTANCE.scopeId, origin: this.#around.origin });
+    const { directory } = this.#generation.platform;
+    const { scopeId } = INSTANCE;
+    const { token } = await directory.mintOwnerClaimLink({ scopeId, origin: this.#addresses.origin });
     await this.#ask(OWNER, 'POST', '/api/claim', { token });
   }
 
@@ -115,17 +120,40 @@ export class People {
     return (await this.#ask(login, 'GET', '/api/me')) as Me;
   }
 
+  /** Runs an operation as its route does. */
+  async #call(login: string, operation: string, input: unknown): Promise<unknown> {
+    const { operations } = this.#generation.loaded.app;
+    const declared = operations[operation];
+    if (!declared)
+      throw new DevError(
+        'not_found',
+        `There is no operation ${operation}: schema lists those that there are.`,
+      );
+    const client = makeOperationsClient(
+      { [operation]: httpBinding(operation, declared) },
+      {
+        baseUrl: this.#addresses.origin,
+        fetch: async (address, init) => this.#send(login, new Request(address, init)),
+      },
+    );
+    const { value } = await client.call(operation, input as never).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.code === 'unreachable') throw error;
+      throw new PlatformError(
+        error.code,
+        error.message,
+        error.reason === undefined ? {} : { reason: error.reason },
+      );
+    });
+    return value;
+  }
+
   async #ask(login: string, method: string, path: string, body?: unknown): Promise<unknown> {
-    const headers = {
-      cookie: `sb_session=${await this.#session(login)}`,
-      'content-type': 'application/json',
-    };
-    const request = new Request(`${this.#around.origin}${path}`, {
+    const request = new Request(`${this.#addresses.origin}${path}`, {
       method,
-      headers,
+      headers: { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const response = await this.#generation.fetch(request, null);
+    const response = await this.#send(login, request);
     const answer: unknown = await response.json();
     if (response.ok) return answer;
     throw new DevError(
@@ -134,13 +162,17 @@ export class People {
     );
   }
 
+  async #send(login: string, request: Request): Promise<Response> {
+    request.headers.set('cookie', `sb_session=${await this.#session(login)}`);
+    return this.#generation.platform.fetch(request, null);
+  }
+
   /** The session that a sign-in of this person would leave. */
   async #session(login: string): Promise<string> {
-    const { engine, running } = this.#generation;
     const person = seededPeople.find((each) => each.login === login);
-    const secret = await engine.unit(running.units.identity, INSTANCE.tenantId).sessionSecret();
+    const secret = await this.#generation.platform.directory.sessionSecret();
     return makeRelyingParty({
-      env: { issuer: this.#around.issuer, clientId: CLIENT_ID, sessionSecrets: [secret] },
+      env: { issuer: this.#addresses.issuer, clientId: CLIENT_ID, sessionSecrets: [secret] },
       audience: `${INSTANCE.tenantId}/${INSTANCE.scopeId}`,
       now: Date.now,
       fetch: async () => new Response(null, { status: 503 }),

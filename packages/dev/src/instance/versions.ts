@@ -1,39 +1,39 @@
 /**
- * The versions of an application, one after the other: a save is bundled, loaded and opened beside the requests, which wait
- * for a moment at most; a broken one leaves the last good version in its place.
+ * The versions of an application, one after the other: a save is bundled, its declaration is read, and the instance is moved to
+ * it while requests wait for a moment; a broken one leaves the last good version in its place.
  */
-import { createHash } from 'node:crypto';
 import type { WebFiles } from '@freehold/app';
+import type { AppBundler } from '@freehold/app/worker/bundle';
+import { PlatformError } from '@freehold/contracts';
 import { asBundleError, type Bundle, type Bundler } from '../build/bundle.ts';
 import type { AppLoader, LoadedApp } from '../build/loader.ts';
 import type { Positions } from '../build/positions.ts';
 import { DevError } from '../lib/dev-error.ts';
 import type { Fault } from '../lib/events.ts';
-import { type Generation, openGeneration, ProvisionError, type Surroundings } from './generation.ts';
-import type { ScopeCopy } from './scope-copy.ts';
+import type { Lines } from './lines.ts';
+import type { LocalPlatform, Version } from './local-platform.ts';
 import { webSignature } from './web-signature.ts';
 
-/** The longest wait of a save for the requests of the version before it. */
-const DRAIN_MS = 5_000;
-
 export interface VersionsOptions {
+  /** The project's folder. */
+  readonly root: string;
+  /** Bundles the source alone, for its declaration. */
   readonly bundler: Bundler;
+  /** Bundles what the runtime loads. */
+  readonly appBundler: AppBundler;
   readonly loader: AppLoader;
   readonly positions: Positions;
-  readonly copy: ScopeCopy;
-  readonly around: Surroundings;
-  readonly incidents: Incidents;
-  /** {@link migrationsOf} of the version that opened the data last; null for new data. */
-  readonly migrated: string | null;
+  readonly platform: LocalPlatform;
+  readonly lines: Lines;
   /** Called with each version before its first request. */
   readonly onOpen: (generation: Generation) => Promise<void>;
 }
 
-/** The unexpected errors of the engine and the application. The versions know when one belongs to an opening. */
-export interface Incidents {
-  /** The latest error of the present opening; undefined for none. */
-  last: unknown;
-  isOpening: boolean;
+/** One version of the application, which serves. */
+export interface Generation {
+  readonly loaded: LoadedApp;
+  readonly version: Version;
+  readonly platform: LocalPlatform;
 }
 
 /** The result of a save. */
@@ -42,23 +42,21 @@ export type Saved =
   | { readonly outcome: 'unchanged' }
   | { readonly outcome: 'broken'; readonly faults: readonly Fault[] };
 
+/** The number of times that the process is asked for the error of an opening: it tells it a moment after the answer. */
+const ASKED_MAX = 5;
+const ASK_AGAIN_MS = 50;
+
 export class Versions {
   readonly #options: VersionsOptions;
   #current: Generation | null = null;
-  #version = 0;
+  #number = 0;
   /** The content of the pages that are served. */
   #web = '';
-  #inFlight = 0;
-  #onDrained: (() => void) | null = null;
   /** Resolves when a version is in place again; null while requests pass. */
   #switching: Promise<void> | null = null;
 
-  /** The migrations that the data has. */
-  #migrated: string | null;
-
   constructor(options: VersionsOptions) {
     this.#options = options;
-    this.#migrated = options.migrated;
   }
 
   get current(): Generation | null {
@@ -67,120 +65,97 @@ export class Versions {
 
   /** From 1; the number of versions that were served. */
   get version(): number {
-    return this.#version;
+    return this.#number;
   }
 
-  /** Serves a request with the version of its beginning. Returns null while there is none. */
+  /** Serves a request. Returns null while there is no version. */
   fetch(request: Request, clientAddress: string | null): Promise<Response | null> {
-    return this.use((generation) => generation?.fetch(request, clientAddress) ?? null);
+    return this.use((generation) => generation?.platform.fetch(request, clientAddress) ?? null);
   }
 
-  /** Does something with the version that is served, or null while there is none. A save waits until it is done. */
+  /** Does something with the version that is served, or null while there is none. It waits for one that is being opened. */
   async use<T>(work: (generation: Generation | null) => Promise<T> | T): Promise<T> {
     while (this.#switching !== null) await this.#switching;
-    this.#inFlight++;
-    try {
-      return await work(this.#current);
-    } finally {
-      this.#inFlight--;
-      if (this.#inFlight === 0) this.#onDrained?.();
-    }
+    return work(this.#current);
   }
 
   /** Serves what is on disk now. One call at a time. */
   async update(): Promise<Saved> {
-    const { bundler, loader, positions } = this.#options;
+    const { root, bundler, appBundler, loader, positions } = this.#options;
     let bundle: Bundle | null = null;
     let loaded: LoadedApp;
     let web: string;
-    let webFiles: WebFiles | undefined;
+    let modules: Awaited<ReturnType<AppBundler['bundle']>>;
     try {
       bundle = await bundler.bundle();
       positions.add(bundle);
-      loaded =
-        bundle.digest === this.#current?.loaded.bundle.digest
-          ? this.#current.loaded
-          : await loader.load(bundle);
-      const { root } = this.#options.around;
+      const current = this.#current?.loaded;
+      loaded = current && bundle.digest === current.bundle.digest ? current : await loader.load(bundle);
       web = webSignature(root, loaded.app.web);
-      if (loaded === this.#current?.loaded && web === this.#web) return { outcome: 'unchanged' };
-      webFiles = loaded.webFilesOf(loaded.app, root);
+      if (loaded === current && web === this.#web) return { outcome: 'unchanged' };
+      const webFiles: WebFiles | undefined = loaded.webFilesOf(loaded.app, root);
+      modules = await appBundler.bundle(webFiles);
     } catch (error) {
       return { outcome: 'broken', faults: positions.describeAll(asBundleError(error), bundle) };
     }
-    const fault = await this.#replace(loaded, webFiles);
+    const fault = await this.#replace(loaded, modules);
     if (fault !== null) return { outcome: 'broken', faults: [fault] };
     this.#web = web;
-    this.#version++;
-    return { outcome: 'served', version: this.#version };
+    this.#number++;
+    return { outcome: 'served', version: this.#number };
   }
 
-  /** Finishes the requests, and closes the data. */
-  async close(): Promise<void> {
-    await this.#drained();
-    await this.#current?.close();
-    this.#current = null;
+  /** Gives up what is kept of earlier versions. */
+  async tidy(): Promise<void> {
+    if (this.#current !== null) await this.#options.platform.tidy();
   }
 
   /** Opens a version in the place of the present one. Returns the fault that stopped it, with the old one back. */
-  async #replace(loaded: LoadedApp, webFiles: WebFiles | undefined): Promise<Fault | null> {
+  async #replace(
+    loaded: LoadedApp,
+    modules: Awaited<ReturnType<AppBundler['bundle']>>,
+  ): Promise<Fault | null> {
+    const { platform, lines, onOpen } = this.#options;
+    const version = await platform.keep(loaded, modules);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#switching = promise;
+    lines.beginOpening();
     const before = this.#current;
+    const opened = { loaded, version, platform };
     try {
-      await this.#drained();
-      await before?.close();
-      this.#current = null;
-      return await this.#open({ loaded, webFiles }, before);
+      await platform.serve(version);
+      this.#current = opened;
+      await onOpen(opened);
+      return null;
+    } catch (error) {
+      const fault = await this.#faultOf(error, loaded);
+      if (before !== null && this.#current === opened) await platform.serve(before.version);
+      this.#current = before;
+      return fault;
     } finally {
+      await lines.endOpening();
       this.#switching = null;
       resolve();
     }
   }
 
-  async #open(
-    { loaded, webFiles }: Pick<Generation, 'loaded' | 'webFiles'>,
-    before: Generation | null,
-  ): Promise<Fault | null> {
-    const { copy, around, onOpen, incidents } = this.#options;
-    incidents.last = undefined;
-    incidents.isOpening = true;
-    const migrations = migrationsOf(loaded);
-    let opened: Generation | null = null;
-    try {
-      if (migrations !== this.#migrated) copy.take();
-      opened = await openGeneration(loaded, around, webFiles);
-      await onOpen(opened);
-      copy.drop();
-      this.#migrated = migrations;
-      this.#current = opened;
-      return null;
-    } catch (error) {
-      const fault = this.#faultOf(error, loaded);
-      await opened?.close();
-      copy.putBack();
-      if (before === null) requireData(error, around.dataDirectory);
-      else this.#current = await openGeneration(before.loaded, around, before.webFiles);
-      return fault;
-    } finally {
-      incidents.isOpening = false;
+  async #faultOf(error: unknown, loaded: LoadedApp): Promise<Fault> {
+    const { positions } = this.#options;
+    const cause = await this.#causeOf(loaded.app.manifest.slug);
+    const reason = error instanceof PlatformError ? error.reason : undefined;
+    if (reason === undefined || !Object.hasOwn(HINTS, reason)) {
+      if (this.#current === null) requireData(error);
+      return cause ? { ...cause, kind: 'declaration' } : positions.describe(error, 'declaration');
     }
-  }
-
-  #faultOf(error: unknown, loaded: LoadedApp): Fault {
-    const { positions, incidents } = this.#options;
-    const reason = error instanceof ProvisionError ? error.reason : undefined;
-    const cause = incidents.last;
-    if (reason === undefined || !Object.hasOwn(HINTS, reason))
-      return positions.describe(cause ?? error, 'declaration');
     const message = error instanceof Error ? error.message : String(error);
-    const why = reason === 'migration_failed' && cause instanceof Error ? ` ${cause.message}.` : '';
+    const why = reason === 'migration_failed' && cause ? ` ${cause.message}.` : '';
     const [, version = ''] = /^(?:Migration|.*it has migration) vertical (\d+)/.exec(message) ?? [];
     const migration = loaded.app.migrations.find((each) => String(each.version) === version);
     const place =
       migration === undefined
         ? null
         : positions.find(loaded.bundle, migration.sql, new RegExp(`version:\\s*${version}\\b`));
+    if (this.#current === null) requireData(error);
     return positions.at(place, {
       kind: 'migration',
       message: `${message}${why}`,
@@ -189,14 +164,17 @@ export class Versions {
     });
   }
 
-  async #drained(): Promise<void> {
-    if (this.#inFlight === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onDrained = resolve;
-    const timer = setTimeout(resolve, DRAIN_MS);
-    await promise;
-    clearTimeout(timer);
-    this.#onDrained = null;
+  /** The last error of the version that is being opened, as its process told it; null for none. */
+  async #causeOf(slug: string): Promise<Fault | null> {
+    const { platform, lines } = this.#options;
+    for (let asked = 1; asked <= ASKED_MAX; asked++) {
+      await platform.flush(slug).catch(() => undefined);
+      const last = (await lines.endOpening()).at(-1);
+      lines.beginOpening();
+      if (last) return last;
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+    return null;
   }
 }
 
@@ -210,26 +188,18 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** @throws DevError for data that no version of the application can open. */
-function requireData(error: unknown, dataDirectory: string): void {
+function requireData(error: unknown): void {
   const { reason, message } = error as { reason?: string; message: string };
   if (reason === 'unit_unreadable')
     throw new DevError(
       'unavailable',
-      `The data in ${dataDirectory} is damaged: put a copy of the folder back, or begin anew with freehold dev --fresh.`,
+      'The data in .freehold is damaged: put a copy of the folder back, or begin anew with freehold dev --fresh.',
       { cause: error },
     );
   if (reason === 'migration_unknown' && !/ migration vertical /.test(message))
     throw new DevError(
       'conflict',
-      `The data in ${dataDirectory} was written by a newer version of Freehold: install that version, or begin anew with freehold dev --fresh.`,
+      'The data in .freehold was written by a newer version of Freehold: install that version, or begin anew with freehold dev --fresh.',
       { cause: error },
     );
-}
-
-/** A digest of the migrations that a version applies. */
-export function migrationsOf({ app }: LoadedApp): string {
-  const texts = app.vertical.migrations.map(({ version, sql }) => [version, sql]);
-  return createHash('sha256')
-    .update(JSON.stringify([app.manifest.slug, texts]))
-    .digest('hex');
 }

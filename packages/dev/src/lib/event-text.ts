@@ -18,6 +18,8 @@ export function eventText(event: DevEvent): string {
     }
     case 'fault':
       return [`Error in ${event.where}`, faultText(event.fault)].join('\n');
+    case 'log':
+      return `[${event.level}] ${event.text}`;
     case 'mail':
       return [`Mail to ${event.to}: ${event.subject}`, indented(event.text)].join('\n');
     case 'stopped':

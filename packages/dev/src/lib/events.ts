@@ -56,6 +56,8 @@ export type DevEvent =
   /** A save is broken. `serving` is the version that keeps serving; null while there is none. */
   | { readonly type: 'broken'; readonly serving: number | null; readonly faults: readonly Fault[] }
   | { readonly type: 'fault'; readonly where: string; readonly fault: Fault }
+  /** A line of the application's own (`console.log`). */
+  | { readonly type: 'log'; readonly level: string; readonly text: string }
   | { readonly type: 'mail'; readonly to: string; readonly subject: string; readonly text: string }
   | { readonly type: 'stopped' };
 

@@ -7,7 +7,7 @@ import { DevError } from '../lib/dev-error.ts';
 import type { Project } from './project.ts';
 
 /** The form of the folder. A later one is refused: this program would misread it. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 const stored = z.object({
   format: z.literal(FORMAT),
@@ -18,8 +18,6 @@ const stored = z.object({
   issuerKeys: z.record(z.string(), z.unknown()),
   /** The port of the issuer whose people are known here; null before the first start. */
   issuerPort: z.int().nullable(),
-  /** A digest of the migrations that the data has; null before the first start. */
-  migrated: z.string().nullable(),
   /** Whether the people of the first start were made. */
   peopled: z.boolean(),
   /** The seed module that was run; null for none. */
@@ -45,7 +43,6 @@ export async function loadState(project: Project, makeIssuerKeys: () => Promise<
     cookieKey: secret(),
     issuerKeys: (await makeIssuerKeys()) as Record<string, unknown>,
     issuerPort: null,
-    migrated: null,
     peopled: false,
     seeded: null,
   };
@@ -83,6 +80,11 @@ function readState(path: string): DevState {
     throw new DevError(
       'conflict',
       `${path} was written by a newer version of Freehold: install that version of @freehold/dev, or begin anew with freehold dev --fresh.`,
+    );
+  if (format !== undefined && format < FORMAT)
+    throw new DevError(
+      'conflict',
+      `${path} is of an earlier version of Freehold, which kept the data in another form: begin anew with freehold dev --fresh. It deletes .freehold; copy that first where you need what is in it.`,
     );
   const state = stored.safeParse(found);
   if (state.success) return state.data;

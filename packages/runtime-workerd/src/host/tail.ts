@@ -14,10 +14,10 @@ export class Tail extends WorkerEntrypoint<HostEnv, { readonly digest: string }>
     for (const event of events) this.#take(event);
   }
 
-  #take({ logs, exceptions, outcome, durableObjectId }: TraceItem): void {
+  #take({ logs, exceptions, outcome, durableObjectId, event }: TraceItem): void {
     const { digest } = this.ctx.props;
     // workerd says which object it was. A header of the event may be the bundle's own: it can call itself.
-    const about = { digest, outcome, ...instanceOf(durableObjectId) };
+    const about = { digest, outcome, ...instanceOf(durableObjectId), ...traceOf(event) };
     for (const { level, message, timestamp } of logs.slice(0, LOGS_MAX))
       note(this.env, this.ctx, { kind: 'console', ...about, atMs: timestamp, level, text: textOf(message) });
     if (logs.length > LOGS_MAX)
@@ -32,6 +32,13 @@ export class Tail extends WorkerEntrypoint<HostEnv, { readonly digest: string }>
         stack: cut(stack ?? ''),
       });
   }
+}
+
+/** The trace of the request, which the platform began or took over. One that the bundle wrote itself is its own word. */
+function traceOf(event: TraceItem['event']): { readonly trace?: string } {
+  if (event === null || !('request' in event)) return {};
+  const trace = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(event.request.headers.traceparent ?? '')?.[1];
+  return trace === undefined ? {} : { trace };
 }
 
 function textOf(message: unknown): string {

@@ -14,11 +14,26 @@ const about = {
   scope: z.string().max(64).optional(),
 };
 
+/** The trace id of the request that it belongs to; absent for work without one. */
+const request = {
+  trace: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .optional(),
+};
+
 const hostedLine = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('console'), ...about, level: z.string().max(16), text: z.string().max(5_000) }),
+  z.object({
+    kind: z.literal('console'),
+    ...about,
+    ...request,
+    level: z.string().max(16),
+    text: z.string().max(5_000),
+  }),
   z.object({
     kind: z.literal('exception'),
     ...about,
+    ...request,
     name: z.string().max(5_000),
     text: z.string().max(5_000),
     stack: z.string().max(5_000),

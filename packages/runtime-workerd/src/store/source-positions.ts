@@ -4,7 +4,7 @@ import { SourceMap } from 'node:module';
 /** Maps in memory: each has some megabytes. */
 const MAPS_MAX = 4;
 /** A place in the bundle's code, as a stack names it. */
-const PLACE = /\bmain\.js:(\d+):(\d+)/g;
+const PLACE = /(?<![\w./-])main\.js:(\d+):(\d+)/g;
 
 export class SourcePositions {
   readonly #load: (vertical: string, bundle: string) => Promise<string | null>;
