@@ -153,7 +153,7 @@ class DevRun {
     const { root, entry } = project;
     const bundler = await openBundler(project, appSource(project));
     this.#cleanup.push(() => bundler.close());
-    const appBundler = await openAppBundler({ root, entry, isDeveloped: true });
+    const appBundler = await openAppBundler({ root, entry });
     this.#cleanup.push(() => appBundler.close());
     const versions = new Versions({
       ...{ root, bundler, appBundler, platform, lines },

@@ -354,7 +354,11 @@ export default seed;
     app.edit('src/app.ts', 'authenticatedPrincipal: signedIn()', 'authenticatedPrincipal: unauthenticated()');
     await using server = await openDev(app);
     expect(server.events).toContainEqual({ type: 'note', text: expect.stringMatching(/signedIn\(\)/) });
-    expect((await server.get('/api/me')).status).toBe(401);
+    const refused = await server.get('/api/me');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { detail: expect.stringMatching(/in src\/app\.ts:\d+, replace/) },
+    ]);
     app.edit('src/app.ts', 'authenticatedPrincipal: unauthenticated()', 'authenticatedPrincipal: signedIn()');
     expect(await server.save()).toEqual([]);
     expect(server.events).toContainEqual({

@@ -129,6 +129,8 @@ interface ProcessParts {
   readonly signIns?: SignIns;
   readonly orders?: OrdersInFlight;
   readonly bundle: (digest: string) => Promise<StoredBundle | null>;
+  /** {@link VerticalProcess.makeRoom}. Default: nothing, for a process that loads one bundle. */
+  readonly makeRoom?: (isolate: string) => Promise<void>;
 }
 
 /** The process that asks bundles what they declare. No slug of a vertical begins so. */
@@ -188,10 +190,8 @@ export class WorkerdRuntime {
         const process: VerticalProcess = new VerticalProcess({
           ...this.#processOptions({
             ...{ vertical, ...parts },
-            bundle: async (digest) => {
-              await process.makeRoom();
-              return this.#bundle(vertical, digest);
-            },
+            bundle: (digest) => this.#bundle(vertical, digest),
+            makeRoom: (isolate) => process.makeRoom(isolate),
           }),
           onFault: (fault) => onFault({ ...fault, detail: `A preview of it. ${fault.detail}` }),
           // Its due work waits for its next request.
@@ -673,10 +673,8 @@ export class WorkerdRuntime {
       ...this.#processOptions({
         vertical,
         ports: { ...ports, secretsOf: async (of) => liveSecrets(await ports.secretsOf(of)) },
-        bundle: async (digest) => {
-          await process.makeRoom();
-          return this.#bundle(vertical, digest);
-        },
+        bundle: (digest) => this.#bundle(vertical, digest),
+        makeRoom: (isolate) => process.makeRoom(isolate),
       }),
       onFault: this.#options.onFault,
       onDown: () => this.#wakeWhenDue(vertical),
@@ -693,6 +691,7 @@ export class WorkerdRuntime {
     signIns = this.#signIns,
     orders = this.#orders,
     bundle,
+    makeRoom = async () => undefined,
   }: ProcessParts): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
     const { folder, now, onIncident } = this.#options;
     return {
@@ -701,7 +700,7 @@ export class WorkerdRuntime {
       host: hostModule,
       openServices: (socket) =>
         openServices(socket, {
-          ...{ vertical, ports, bundle, onIncident, now, signIns, orders },
+          ...{ vertical, ports, bundle, makeRoom, onIncident, now, signIns, orders },
           isolateOf: (digest) => this.#isolateOf(vertical, digest),
         }),
       limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },

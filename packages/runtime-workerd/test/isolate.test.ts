@@ -59,3 +59,38 @@ test('all instances of a version share them, unless it asks for an isolate for e
   await place.reopen();
   expect(await counts()).toEqual(['1', '2', '1']);
 }, 60_000);
+
+test('more cold tenants at once than there is memory for: some are asked to come again, and the process goes on', async () => {
+  const tenants = Array.from({ length: 24 }, (_, n): Instance => {
+    const id = String(100 + n).padStart(26, '0');
+    return { tenant: `tnt_${id}`, scope: `scp_${id}` };
+  });
+  const small = openPlace({
+    vertical: 'notes',
+    instances: tenants,
+    limits: { fullMib: 700, memoryMib: 900, roomMs: 500 },
+  });
+  try {
+    const script = await small.upload(notes('1.0.0', []), bundleOf('1.0.0', "isolate: 'tenant'"));
+    await small.runtime.serve({ vertical: 'notes', archiveScript: script });
+    const answers = await Promise.all(tenants.map((of) => small.visit('/', of)));
+    const said = await Promise.all(
+      answers.map(async (each) => [each.status, each.headers.get('retry-after'), await each.text()]),
+    );
+    const served = said.filter(([status]) => status === 200);
+    expect(served.every(([, , text]) => text === '1')).toBe(true);
+    expect(said.filter(([status]) => status !== 200)).toEqual(
+      Array.from({ length: tenants.length - served.length }, () => [
+        503,
+        '10',
+        expect.stringContaining('"reason":"memory_full"'),
+      ]),
+    );
+    expect([served.length > 0, served.length < tenants.length]).toEqual([true, true]);
+    // The process that served the first of them is still the same one.
+    expect(small.faults).toEqual([]);
+    expect(await (await small.visit('/', tenants[0] as Instance)).text()).toBe('2');
+  } finally {
+    await small.close();
+  }
+}, 60_000);

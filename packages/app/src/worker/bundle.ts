@@ -45,8 +45,14 @@ export interface BundleOptions {
   readonly root: string;
   /** The absolute path of the file with the default export of `defineApp(…)`. */
   readonly entry: string;
-  /** Adds what only `freehold dev` wants to know. Default: false. */
-  readonly isDeveloped?: boolean;
+}
+
+/** What a bundle has beside the source and its packages. */
+export interface BundleParts {
+  /** The built pages: `webFilesOf` of `@freehold/app/node`. Default: none. */
+  readonly webFiles?: WebFiles | undefined;
+  /** For `freehold dev` alone: `hostedApp` says what it changes. Default: nothing. */
+  readonly developed?: { readonly declaredAt: string | null } | undefined;
 }
 
 /** Bundles one application again and again; what did not change is not read again. */
@@ -56,7 +62,7 @@ export interface AppBundler {
    * pages as a module of its own.
    * @throws BuildFailure of esbuild, whose `errors` name files and lines.
    */
-  bundle(webFiles?: WebFiles): Promise<readonly BundledModule[]>;
+  bundle(parts?: BundleParts): Promise<readonly BundledModule[]>;
   close(): Promise<void>;
 }
 
@@ -64,25 +70,19 @@ export interface AppBundler {
 export async function bundleApp({
   webFiles,
   ...options
-}: BundleOptions & {
-  /** The built pages: `webFilesOf` of `@freehold/app/node`. Default: none. */
-  readonly webFiles?: WebFiles | undefined;
-}): Promise<readonly BundledModule[]> {
+}: BundleOptions & Pick<BundleParts, 'webFiles'>): Promise<readonly BundledModule[]> {
   const bundler = await openAppBundler(options);
   try {
-    return await bundler.bundle(webFiles);
+    return await bundler.bundle({ webFiles });
   } finally {
     await bundler.close();
   }
 }
 
 /** @throws nothing before the first bundle. */
-export async function openAppBundler({
-  root,
-  entry,
-  isDeveloped = false,
-}: BundleOptions): Promise<AppBundler> {
+export async function openAppBundler({ root, entry }: BundleOptions): Promise<AppBundler> {
   let pages = asModules(undefined);
+  let own = '';
   let packages: PackageModules = { modules: [], commonJs: [] };
   const imported = new ImportedPackages(root);
   const builder = await context({
@@ -92,8 +92,8 @@ export async function openAppBundler({
       contents: [
         `import app from ${JSON.stringify(entry)};`,
         "import { hostedApp } from '@freehold/app/worker/hosted';",
-        "import { webFiles } from 'freehold:web-files';",
-        `export const { Instance, Declaration } = hostedApp(app, { webFiles, isDeveloped: ${isDeveloped} });`,
+        "import { developed, webFiles } from 'freehold:web-files';",
+        'export const { Instance, Declaration } = hostedApp(app, { webFiles, developed });',
       ].join('\n'),
       resolveDir: root,
       sourcefile: 'freehold-deploy.ts',
@@ -106,11 +106,12 @@ export async function openAppBundler({
     sourcesContent: false,
     sourcemap: 'external',
     logLevel: 'silent',
-    plugins: [pagesOf(() => pages.text), imported.plugin],
+    plugins: [pagesOf(() => `${pages.text}\n${own}`), imported.plugin],
   });
   return {
-    bundle: async (webFiles) => {
+    bundle: async ({ webFiles, developed } = {}) => {
       pages = asModules(webFiles);
+      own = `export const developed = ${JSON.stringify(developed)};`;
       let built = await builder.rebuild();
       const entries = imported.take();
       if (entries !== null) {

@@ -46,8 +46,11 @@ import { type Refused, watchedScope } from './watched-scope.ts';
 export interface HostedOptions {
   /** The built pages, which the bundle brings: `webFiles` of `freehold:web-files`. */
   readonly webFiles?: WebFiles | undefined;
-  /** Tells each refusal of a reaction, as `freehold dev` shows it. Default: false. */
-  readonly isDeveloped?: boolean;
+  /**
+   * The application runs in `freehold dev`: each refusal of a reaction is told, and the place of `unauthenticated()` is that of
+   * the source. Default: it is deployed.
+   */
+  readonly developed?: { readonly declaredAt: string | null } | undefined;
 }
 
 /** The object of an instance, as the runtime calls it. */
@@ -92,7 +95,8 @@ const COPY_BYTES_MAX = 16 * 1_024 * 1_024 * 1_024;
  * Makes what the main module of a bundle exports: `Instance`, the class of an instance's object, and `Declaration`, which
  * tells the platform what was deployed.
  */
-export function hostedApp(app: App, { webFiles, isDeveloped = false }: HostedOptions = {}): HostedApp {
+export function hostedApp(declared: App, { webFiles, developed }: HostedOptions = {}): HostedApp {
+  const app = developed ? placed(declared, developed.declaredAt) : declared;
   const { vertical } = app;
   const kind = makeScopeUnit(vertical).kind;
   const UnitObject = makeUnitObject<ScopeMethods>(
@@ -122,7 +126,7 @@ export function hostedApp(app: App, { webFiles, isDeveloped = false }: HostedOpt
     async work(): Promise<number | null> {
       const { host } = this.#app();
       const { scope: scopeId, has } = this.#props;
-      this.#working ??= isDeveloped ? watchedScope(host.scope(scopeId), onRefused) : host.scope(scopeId);
+      this.#working ??= developed ? watchedScope(host.scope(scopeId), onRefused) : host.scope(scopeId);
       return runDeliveries({
         vertical,
         scope: this.#working,
@@ -195,6 +199,12 @@ export function hostedApp(app: App, { webFiles, isDeveloped = false }: HostedOpt
   }
 
   return { Instance, Declaration };
+}
+
+/** A stack of the bundle names places of the bundle. */
+function placed(app: App, declaredAt: string | null): App {
+  const { authenticatedPrincipal: seam } = app;
+  return seam.kind === 'unauthenticated' ? { ...app, authenticatedPrincipal: { ...seam, declaredAt } } : app;
 }
 
 /** The wait in which operations are counted together, in milliseconds. A crash loses them: charging too little is better. */

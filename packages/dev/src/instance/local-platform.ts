@@ -8,6 +8,7 @@ import { declarationOf } from '@freehold/app/hosting';
 import type { BundledModule } from '@freehold/app/worker/bundle';
 import {
   IDENTITY_CHOICE_KEY,
+  type IdentityDirectory,
   type IdentityDirectoryUnit,
   type Mail,
   makeIdentityDirectory,
@@ -116,7 +117,7 @@ export class LocalPlatform {
   }
 
   /** The identity directory of the tenant. */
-  get directory() {
+  get directory(): IdentityDirectory {
     return this.#engine.unit(this.#identity, INSTANCE.tenantId);
   }
 

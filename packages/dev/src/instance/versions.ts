@@ -94,7 +94,9 @@ export class Versions {
       web = webSignature(root, loaded.app.web);
       if (loaded === current && web === this.#web) return { outcome: 'unchanged' };
       const webFiles: WebFiles | undefined = loaded.webFilesOf(loaded.app, root);
-      modules = await appBundler.bundle(webFiles);
+      const seam = loaded.app.authenticatedPrincipal;
+      const declaredAt = seam.kind === 'unauthenticated' ? seam.declaredAt : null;
+      modules = await appBundler.bundle({ webFiles, developed: { declaredAt } });
     } catch (error) {
       return { outcome: 'broken', faults: positions.describeAll(asBundleError(error), bundle) };
     }

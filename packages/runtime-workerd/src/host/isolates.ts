@@ -36,6 +36,11 @@ export interface IsolateRef {
 const loaded = new Map<string, LoadedIsolate>();
 let named = 0;
 
+/** The kinds of isolates in which a bundle is loaded for a tenant. */
+export function loadedKinds(ref: Omit<IsolateRef, 'isolate'>): readonly Isolate[] {
+  return (['vertical', 'tenant'] as const).filter((isolate) => loaded.has(keyOf({ ...ref, isolate })));
+}
+
 /** Counts a scope among those that run in an isolate. Returns the name by which workerd knows that isolate. */
 export function enterIsolate(scope: string, ref: IsolateRef): string {
   const key = keyOf(ref);

@@ -15,7 +15,7 @@ import { loadedFrom } from './bundles.ts';
 import { askPlatform, type HostEnv } from './env.ts';
 import { type FailedCall, notAnswered, reportFailure } from './failures.ts';
 import { rememberInstance } from './instances.ts';
-import { enterIsolate, forgetIsolate, leaveIsolates } from './isolates.ts';
+import { enterIsolate, forgetIsolate, leaveIsolates, loadedKinds } from './isolates.ts';
 import type { Moved, MoveOrder } from './orders.ts';
 import { settingsChanges } from './settings-changes.ts';
 
@@ -321,7 +321,9 @@ export class Supervisor extends DurableObject<HostEnv> {
     digest: string,
     instance: { readonly tenant: string; readonly scope: string },
   ): Promise<Delivered> {
-    const response = await askPlatform(this.env, `/settings?bundle=${digest}`, instance);
+    const asked = new URLSearchParams({ bundle: digest });
+    for (const isolate of loadedKinds({ digest, tenant: instance.tenant })) asked.append('loaded', isolate);
+    const response = await askPlatform(this.env, `/settings?${asked}`, instance);
     const answer = await response.json();
     if (!response.ok) throw fromFailure(answer as Failure);
     return answer as Delivered;

@@ -22,6 +22,8 @@ export interface ProcessLimits extends ChildLimits {
    * and is replaced later. Default 4 seconds.
    */
   readonly drainMs: number;
+  /** The longest wait of an isolate for memory, in milliseconds. Default 5 seconds. */
+  readonly roomMs: number;
   /** The number of instances that have files open at once. Default: any number. */
   readonly instancesMax: number;
 }
@@ -35,6 +37,7 @@ export const PROCESS_LIMITS: ProcessLimits = {
   recoverMs: 60_000,
   fullMib: 1_280,
   drainMs: 4_000,
+  roomMs: 5_000,
   instancesMax: Number.POSITIVE_INFINITY,
 };
 
@@ -73,6 +76,8 @@ const WAIT_IN_ORDER_MS = 40_000;
 /** The memory that a bundle of usual size needs, in MiB, and the time until it has it. */
 const BUNDLE_MIB = 64;
 const LOADING_MS = 3_000;
+/** The wait between two looks for memory. */
+const ROOM_LOOK_MS = 500;
 /** The longest wait for the end of instances that rest: shorter than the silence after which a process counts as hung. */
 const REST_MS = 3_000;
 /** All of them are asked: not at each beat. */
@@ -98,8 +103,8 @@ export class VerticalProcess {
   /** Resolves when the process before is gone: two would write the same databases. With that process where it goes on. */
   #predecessor: Promise<HostChild | null> = Promise.resolve(null);
   #fullMib: number;
-  /** When bundles were handed to it of which it is not known whether their memory is counted yet. */
-  #handed: number[] = [];
+  /** The isolates of which it is not known whether their memory is counted yet, and when they were let in. */
+  readonly #handed = new Map<string, number>();
   /** Resolves when the instances that rest have ended, so that there is memory; null while none are asked to. */
   #resting: Promise<void> | null = null;
   #restAgainAt = 0;
@@ -177,15 +182,33 @@ export class VerticalProcess {
     });
   }
 
-  /** Call it before a bundle is handed to the process. Ends instances that rest where there is no memory for it. */
-  async makeRoom(): Promise<void> {
-    const child = this.#present;
-    if (child === null) return;
+  /**
+   * Call it before an isolate is loaded. Where there is no memory for it, ends instances that rest, and waits for more of them.
+   * @param isolate its name: those of one name are one.
+   * @throws PlatformError `unavailable`, reason `memory_full`, where all that fills it is in use.
+   */
+  async makeRoom(isolate: string): Promise<void> {
+    const { roomMs, memoryMib } = this.#options.limits;
+    const untilMs = performance.now() + roomMs;
+    for (;;) {
+      const child = this.#present;
+      if (child === null || this.#neededMib(child, isolate) <= this.#fullMib) break;
+      await this.#rest(child);
+      const neededMib = this.#neededMib(child, isolate);
+      if (neededMib <= this.#fullMib) break;
+      if (performance.now() < untilMs) await sleep(ROOM_LOOK_MS);
+      else if (neededMib <= halfway(this.#fullMib, memoryMib)) break;
+      else throw memoryFull();
+    }
+    this.#handed.set(isolate, performance.now());
+  }
+
+  /** The memory with one isolate more, and with those that were handed out and are not counted yet, in MiB. */
+  #neededMib({ dataMib }: HostChild, isolate: string): number {
     const nowMs = performance.now();
-    this.#handed = this.#handed.filter((atMs) => nowMs - atMs < LOADING_MS);
-    this.#handed.push(nowMs);
-    const neededMib = (child.dataMib ?? 0) + this.#handed.length * BUNDLE_MIB;
-    if (neededMib > this.#options.limits.fullMib) await this.#rest(child);
+    for (const [name, atMs] of this.#handed) if (nowMs - atMs >= LOADING_MS) this.#handed.delete(name);
+    const isOne = !this.#handed.has(isolate);
+    return (dataMib ?? 0) + (this.#handed.size + (isOne ? 1 : 0)) * BUNDLE_MIB;
   }
 
   /** When work of a scope is due, in milliseconds since the epoch; null for never. */
@@ -270,6 +293,7 @@ export class VerticalProcess {
     if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
     this.#requireOpen();
     this.#open.restart();
+    this.#handed.clear();
     const child = await startChild(this.#options);
     this.#present = child;
     void child.exited.then(() => this.#ended(child));
@@ -407,6 +431,18 @@ export class VerticalProcess {
       { reason: 'vertical_unreachable', headers: { 'retry-after': String(waitS) }, cause },
     );
   }
+}
+
+function memoryFull(): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'Too many instances of this application are in use at once. Try again in a moment.',
+    { reason: 'memory_full', headers: { 'retry-after': '10' } },
+  );
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function halfway(from: number, to: number): number {

@@ -27,6 +27,8 @@ export interface ServicesOptions {
   readonly ports: PlatformPorts;
   /** Null for one that is not there. @throws Error for one that is damaged. */
   readonly bundle: (digest: string) => Promise<StoredBundle | null>;
+  /** Waits for the memory that an isolate needs. @throws PlatformError `unavailable` where there is none. */
+  readonly makeRoom: (isolate: string) => Promise<void>;
   /** The instances that share an isolate of a bundle. */
   readonly isolateOf: (digest: string) => Isolate;
   readonly onIncident: IncidentSink;
@@ -63,7 +65,12 @@ const HOLDERS = new WeakMap<object, string | null>();
 
 /** The calls of an instance. The owner of the scope was checked. */
 const ROUTES: Readonly<Record<string, Route>> = {
-  'GET /settings': async ({ response, url }, { vertical, ports, isolateOf }) => {
+  'GET /settings': async ({ response, url, tenant }, { vertical, ports, isolateOf, makeRoom }) => {
+    const digest = url.searchParams.get('bundle') ?? '';
+    const isolate = isolateOf(digest);
+    // Before it is loaded: in the middle of a start, its instance could not answer that it waits.
+    if (!url.searchParams.getAll('loaded').includes(isolate))
+      await makeRoom(isolate === 'tenant' ? `${digest} ${tenant}` : digest);
     const [{ settings, platformSecret }, secrets] = await Promise.all([
       ports.settingsOf(vertical),
       ports.secretsOf(vertical),
@@ -72,7 +79,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
       settings: { ...secrets, ...settings },
       platformSecret,
       has: { blobs: ports.blobs !== null, foreignSeals: ports.foreignSeals === true },
-      isolate: isolateOf(url.searchParams.get('bundle') ?? ''),
+      isolate,
     });
   },
   'POST /identity': async (asked, options) => {
