@@ -33,7 +33,7 @@ interface PackageModule {
 }
 
 interface Cached extends PackageModules {
-  /** What was read: path, time of the last change, size. */
+  /** The files that were read: path, time of the last change, size. */
   readonly inputs: readonly (readonly [string, number, number])[];
 }
 

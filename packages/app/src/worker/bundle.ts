@@ -47,7 +47,7 @@ export interface BundleOptions {
   readonly entry: string;
 }
 
-/** What a bundle has beside the source and its packages. */
+/** The parts of a bundle beside the source and its packages. */
 export interface BundleParts {
   /** The built pages: `webFilesOf` of `@freehold/app/node`. Default: none. */
   readonly webFiles?: WebFiles | undefined;

@@ -1,4 +1,4 @@
-/** What an application declares to the platform that serves it. */
+/** The declaration of an application to the platform that serves it. */
 import type { VerticalManifest } from '@freehold/contracts';
 import { makeScopeUnit } from '@freehold/kernel';
 import { migrationDigest } from '@freehold/store';

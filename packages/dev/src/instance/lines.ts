@@ -1,4 +1,4 @@
-/** What the process of the application tells: its own lines, errors with their place in the source, and hosts that it calls. */
+/** The words of the process of the application: its own lines, errors with their place in the source, and hosts that it calls. */
 import type { HostedLine } from '@freehold/runtime-workerd';
 import { z } from 'zod';
 import type { Positions } from '../build/positions.ts';

@@ -27,17 +27,19 @@ export interface ListenerOptions {
   readonly agent: (request: Request) => Promise<Response>;
 }
 
-/** Listens on a port of this machine, and answers 503 until {@link DevServer.serve} says what answers. */
+/** Listens on a port of this machine. Requests wait until {@link DevServer.serve} says what answers them. */
+type Answer = (request: Request, incoming: IncomingMessage) => Promise<Response>;
+
 export class DevServer {
   readonly #server: Server;
-  #answer: (request: Request, incoming: IncomingMessage) => Promise<Response> = async () =>
-    plain(503, 'The application is starting.');
+  readonly #answer = Promise.withResolvers<Answer>();
   #status: DevStatus = { version: 0, faults: [] };
   readonly #pages = new Set<ReadableStreamDefaultController<Uint8Array>>();
 
   constructor() {
     const listener = getRequestListener(
-      (request, env) => this.#answer(request, (env as { incoming: IncomingMessage }).incoming),
+      async (request, env) =>
+        (await this.#answer.promise)(request, (env as { incoming: IncomingMessage }).incoming),
       { overrideGlobalObjects: false },
     );
     this.#server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
@@ -60,14 +62,14 @@ export class DevServer {
     const hosts = new Set(
       ['localhost', '127.0.0.1', '[::1]'].map((name) => `${name}:${new URL(this.origin).port || 80}`),
     );
-    this.#answer = async (request, incoming) => {
+    this.#answer.resolve(async (request, incoming) => {
       // A foreign name that resolves to this machine would let its pages read the data (DNS rebinding).
       if (!hosts.has(incoming.headers.host ?? '')) return plain(421, `This is ${this.origin}.`);
       const { pathname } = new URL(request.url);
       return pathname === DEV_PATH || pathname.startsWith(`${DEV_PATH}/`)
         ? this.#own(request, pathname.slice(DEV_PATH.length), options)
         : this.#application(request, incoming, options);
-    };
+    });
   }
 
   show(status: DevStatus): void {
