@@ -1,5 +1,6 @@
 /** The parts that the runtime of deployed applications takes, on the platform's side. */
 export { look } from './declaration/shape.ts';
+export { type Declared, type DeclaredMigration, declarationOf } from './platform/declaration-of.ts';
 export { mailToHolder } from './platform/holder-notice.ts';
 export {
   makeSignInProxy,
@@ -7,4 +8,3 @@ export {
   type SignInProxy,
   type SignInProxyOptions,
 } from './sign-in-proxy/sign-in-proxy.ts';
-export { type Declared, type DeclaredMigration, declarationOf } from './worker/declaration-of.ts';

@@ -31,6 +31,7 @@ import {
 import type { App } from '../declaration/app.ts';
 import type { AppServices, WebFiles } from '../declaration/env.ts';
 import { makeApp, type RunningApp } from '../make-app.ts';
+import { declarationOf } from '../platform/declaration-of.ts';
 import {
   CALL_HEADER,
   decodeCall,
@@ -39,7 +40,6 @@ import {
   type InstanceProps,
   type PlatformCapability,
 } from './capabilities.ts';
-import { declarationOf } from './declaration-of.ts';
 import { makeToldSignIns } from './told-sign-in.ts';
 import { type Refused, watchedScope } from './watched-scope.ts';
 
