@@ -12,6 +12,18 @@ const copies = 'packages/runtime-workerd/test/copies.test.ts';
 
 export const RUNTIME: readonly Mutant[] = [
   {
+    id: 'runtime-isolates-without-memory',
+    requirement: null,
+    claim: 'More cold tenants at once than there is memory for end the process of all of them.',
+    file: `${src}/process/vertical-process.ts`,
+    find: 'else throw memoryFull();',
+    replace: 'else break;',
+    killer: inNode(
+      'packages/runtime-workerd/test/isolate.test.ts',
+      'more cold tenants at once than there is memory for',
+    ),
+  },
+  {
     id: 'runtime-model-anywhere',
     requirement: null,
     claim: 'A bundle reaches private services through the capability for language models.',
