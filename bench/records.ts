@@ -38,6 +38,7 @@ const byCreation = { field: null, isDescending: true, name: '-createdAt' };
 
 type Filters = ListQuery['filters'];
 const DOGS: Filters = new Map([[fieldOf('kind'), 'dog']]);
+const OF_A_KEEPER: Filters = new Map([[fieldOf('keeper'), OTHER_KEEPER]]);
 const DOGS_INSURED: Filters = new Map([...DOGS, [fieldOf('insured'), 1]]);
 
 const ASKED: readonly Asked[] = [
@@ -48,6 +49,7 @@ const ASKED: readonly Asked[] = [
       title: `of one kind, insured, by ${sort.name}`,
       query: { sort, filters: DOGS_INSURED },
     },
+    { title: `of one keeper, by ${sort.name}`, query: { sort, filters: OF_A_KEEPER } },
   ]),
   { title: `a search of ${NAMESAKES} hits`, query: { sort: byName, q: 'name7x' } },
   { title: 'a search of 1,000 hits', query: { sort: byName, q: 'common' } },

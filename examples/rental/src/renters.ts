@@ -13,8 +13,7 @@ export const renters = records('renter', {
 /** Stands in the place of the name of a person who was erased. */
 export const ERASED = 'An erased person';
 
-/** Empties the row of an erased person, and what found it; the bookings stay, without a name. */
+/** Empties the row of an erased person; the bookings stay, without a name. */
 export function eraseRenter(sql: SqlDatabase, id: string): void {
   sql.run('UPDATE renters SET name = ?, phone = NULL WHERE id = ?', ERASED, id);
-  sql.run('DELETE FROM renters_words WHERE id = ?', id);
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { day, defineApp, records, relation, signedIn, statementsOf } from '../src/index.ts';
 import { testApp } from '../src/testing/index.ts';
-import { clinic } from './clinic.ts';
+import { clinic, keeper } from './clinic.ts';
 
 async function openClinic() {
   const instance = await testApp(clinic);
@@ -255,6 +255,23 @@ test('a search finds records by the names of those that they name, whatever beca
   expect(await found('hopper')).toEqual(['Tom']);
   expect((await ada.call('animal/list', { q: 'hopper', archived: true })).items).toHaveLength(1);
   expect((await ada.call('animal/export', { q: 'hopper' })).csv.split('\r\n')[1]).toContain('Tom');
+});
+
+test('an erased person is found by no word, and the words of others stay; a preview masks the words of personal fields', async () => {
+  await using clinicOpen = await openClinic();
+  const { instance, ada } = clinicOpen;
+  const [grace] = await Promise.all(
+    ['Grace Hopper', 'Grace Kelly'].map(async (name) => (await ada.call('keeper/create', { name })).id),
+  );
+  await ada.call('animal/create', { name: 'Tom', fee: 0, keeper: grace as string });
+  await ada.call('keeper/archive', { keeper: grace as string });
+  expect((await ada.http('POST', `/api/keepers/${grace}/erase`, {})).status).toBe(200);
+  expect(instance.sql('SELECT word FROM keepers_words ORDER BY word')).toEqual([
+    { word: 'grace' },
+    { word: 'kelly' },
+  ]);
+  expect((await ada.call('animal/list', { q: 'hopper' })).items).toEqual([]);
+  expect(keeper.personal).toEqual({ keepers: ['name', 'phone'], keepers_words: ['word'] });
 });
 
 test('over HTTP, its routes have names, versions and a document of their own', async () => {

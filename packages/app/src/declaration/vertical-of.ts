@@ -3,13 +3,14 @@ import type { VerticalManifest } from '@freehold/contracts';
 import type { LongWork, Vertical } from '@freehold/kernel';
 import type { OperationTable } from '@freehold/operations';
 import { recordTypesOf } from '../records/records.ts';
+import { rewriteWords } from '../records/rows.ts';
 import { resealTable } from '../records/sealed.ts';
 import type { AppDeclaration } from './app.ts';
 import { completeManifest } from './supplied.ts';
 
 /** @param supplied the operations that every application with models has. */
 export function verticalOf(declaration: AppDeclaration, supplied: OperationTable): Vertical {
-  const { migrations, on, executors, schedules, retention, chainMax, attachments, erasure } = declaration;
+  const { migrations, on, executors, schedules, retention, chainMax, attachments } = declaration;
   const usesModels = declaration.models === true;
   const works = worksOf(declaration);
   return {
@@ -25,8 +26,22 @@ export function verticalOf(declaration: AppDeclaration, supplied: OperationTable
     ...(Object.keys(works).length > 0 && { works }),
     ...(chainMax !== undefined && { chainMax }),
     ...(attachments?.requireRemovable && { requireRemovable: attachments.requireRemovable }),
-    ...(erasure?.onShred && { onShred: erasure.onShred }),
+    ...onShredOf(declaration),
     ...resealOf(declaration),
+  };
+}
+
+/** What the declaration does at an erasure; after it, no word finds the person that is no longer in their record. */
+function onShredOf({ operations, erasure }: AppDeclaration): Pick<Vertical, 'onShred'> {
+  const onShred = erasure?.onShred;
+  if (!onShred) return {};
+  const shapes = recordTypesOf(operations).map(({ shape }) => shape);
+  return {
+    onShred: (ctx, subject) => {
+      onShred(ctx, subject);
+      for (const { id, table } of shapes)
+        if (id.safeParse(subject).success) rewriteWords(ctx.sql, table, subject);
+    },
   };
 }
 

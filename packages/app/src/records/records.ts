@@ -10,7 +10,7 @@ import type { ImportPlan } from './import-plan.ts';
 import { recordOperations, recordWorks } from './operations.ts';
 import { presentOne } from './rows.ts';
 import { type RecordShape, shapeOf } from './shape.ts';
-import type { RecordTable } from './tables.ts';
+import { type RecordTable, wordTable } from './tables.ts';
 import type { RecordImport } from './transfers.ts';
 
 /** A type of records, whatever its fields. */
@@ -199,6 +199,16 @@ function isNumber({ valueType, isBoolean }: Field): boolean {
   return valueType !== 'TEXT' && !isBoolean;
 }
 
+/** The columns about a person, by table: the words that such a field is found by say the same as it does. */
+function personalColumns({ table, personal }: RecordShape): AnyRecords['personal'] {
+  if (personal.length === 0) return {};
+  const isFound = table.search.some((field) => personal.includes(field));
+  return {
+    [table.name]: personal.map(({ column }) => column),
+    ...(isFound && { [wordTable(table)]: ['word'] }),
+  };
+}
+
 /**
  * Declares a type of records.
  * @throws TypeError that names the field which cannot be stored, searched, sorted or filtered.
@@ -213,7 +223,7 @@ export function records<
   options: RecordsOptions<F> & { readonly permissions: P; readonly sealed?: readonly S[] },
 ): Records<T, F, P, S> {
   const shape = shapeOf(type, options);
-  const { table, personal } = shape;
+  const { table } = shape;
   const operations = recordOperations(shape, options);
   const made: Records<T, F, P, S> = {
     type,
@@ -223,7 +233,7 @@ export function records<
     shape,
     works: recordWorks(shape, options),
     entity: { read: options.permissions.read, resource: { titleField: shape.title } },
-    personal: personal.length === 0 ? {} : { [table.name]: personal.map(({ column }) => column) },
+    personal: personalColumns(shape),
     load: (ctx, id) => presentOne(ctx, shape, id) as RecordOf<F, S>,
   };
   for (const each of Object.values(operations)) madeBy.set(each, made);

@@ -161,6 +161,13 @@ export function writeWords(
   addWords(sql, table, id, values, archived);
 }
 
+/** Writes the words of a record by its present row, as when that was emptied by an erasure. */
+export function rewriteWords(sql: SqlDatabase, table: RecordTable, id: string): void {
+  if (table.search.length === 0) return;
+  const row = sql.get<StoredRow>(rowStatementsOf(table).one, id);
+  if (row) writeWords(sql, table, id, row, row.archived as number);
+}
+
 /** Writes the words of a record that has none. */
 export function addWords(...[sql, table, id, values, archived]: Parameters<typeof writeWords>): void {
   if (table.search.length === 0) return;
