@@ -31,7 +31,7 @@ export function verticalOf(declaration: AppDeclaration, supplied: OperationTable
   };
 }
 
-/** What the declaration does at an erasure; after it, no word finds the person that is no longer in their record. */
+/** Runs the erasure of the declaration, after which no word finds a person who is no longer in their record. */
 function onShredOf({ operations, erasure }: AppDeclaration): Pick<Vertical, 'onShred'> {
   const onShred = erasure?.onShred;
   if (!onShred) return {};
