@@ -1,6 +1,7 @@
 /**
  * The official Python client of MCP (PyPI `mcp`), given only an address: at an instance and at the control plane it is let
- * in by a person in Chromium, lists its tools, refreshes, is ended, and finds the way in again.
+ * in by a person in Chromium, lists its tools, refreshes, is ended, and finds the way in again; then it has its person asked
+ * before it destroys something, at both revisions.
  */
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -55,6 +56,28 @@ interface Said {
   readonly tools?: readonly string[];
   readonly access?: string;
   readonly failed?: string;
+  /** The questions that the person read, and the answer of the tool. */
+  readonly asked?: readonly string[];
+  readonly refused?: boolean;
+  readonly said?: string;
+}
+
+/** Something that a program may destroy. */
+interface Target {
+  readonly tool: string;
+  readonly arguments: object;
+}
+
+/** Makes an order, which a program may cancel. */
+async function order(client: PythonClient): Promise<Target> {
+  const { id: customer } = await client.made('customer_create', { name: 'Grace' });
+  const { id } = await client.made('order_create', { customer, title: 'Fix the boiler' });
+  return { tool: 'order_cancel', arguments: { order: id } };
+}
+
+async function tenant(client: PythonClient): Promise<Target> {
+  const { id } = await client.made('tenants_create', { slug: 'grace', name: 'Grace' });
+  return { tool: 'tenants_set-status', arguments: { tenant: id, status: 'suspended' } };
 }
 
 class PythonClient {
@@ -88,6 +111,17 @@ class PythonClient {
     return this.#next();
   }
 
+  /** Calls a tool. @param call the revision, and what the person ticks. */
+  async call(call: Target & { readonly mode: 'auto' | 'legacy'; readonly ok: boolean }): Promise<Said> {
+    return this.do(`call ${JSON.stringify(call)}`);
+  }
+
+  /** What a tool made. */
+  async made(tool: string, given: object): Promise<{ readonly id: string }> {
+    const { said = '' } = await this.call({ tool, arguments: given, mode: 'auto', ok: true });
+    return JSON.parse(said) as { id: string };
+  }
+
   end(): void {
     this.#child.kill();
   }
@@ -103,6 +137,7 @@ interface Case {
   readonly signIn: (page: Page) => Promise<void>;
   readonly reading: string;
   readonly writing: string;
+  readonly target: (client: PythonClient) => Promise<Target>;
 }
 
 const CASES: readonly Case[] = [
@@ -113,6 +148,7 @@ const CASES: readonly Case[] = [
     signIn: (page) => continueAs(page, 'Ada Lovelace'),
     reading: 'order_list',
     writing: 'order_create',
+    target: order,
   },
   {
     what: 'an instance with accounts of its own',
@@ -126,6 +162,7 @@ const CASES: readonly Case[] = [
     },
     reading: 'order_list',
     writing: 'order_create',
+    target: order,
   },
   {
     what: 'the control plane',
@@ -134,6 +171,7 @@ const CASES: readonly Case[] = [
     signIn: (page) => continueAs(page, 'Ada Lovelace'),
     reading: 'tenants_list',
     writing: 'tenants_create',
+    target: tenant,
   },
 ];
 
@@ -157,7 +195,7 @@ async function signUp(page: Page): Promise<void> {
 
 test.each(CASES)(
   'the Python client gets in at $what with its address alone',
-  async ({ address, programs, before, signIn, reading, writing }) => {
+  async ({ address, programs, before, signIn, reading, writing, target }) => {
     const { page, context, faults } = await visit(browser, PHONE);
     await before?.(page);
     const client = new PythonClient(address());
@@ -190,6 +228,15 @@ test.each(CASES)(
         await letIn('Everything that you may do')();
       });
       expect(again.tools).toContain(writing);
+
+      const destroying = await target(client);
+      for (const mode of ['legacy', 'auto'] as const) {
+        const declined = await client.call({ ...destroying, mode, ok: false });
+        expect([mode, declined.asked?.length, declined.refused]).toEqual([mode, 1, true]);
+        expect(declined.said).toContain('The person declined: nothing was done.');
+      }
+      const agreed = await client.call({ ...destroying, mode: 'legacy', ok: true });
+      expect([agreed.asked?.length, agreed.refused]).toEqual([1, false]);
       expect(faults).toEqual([]);
     } finally {
       client.end();

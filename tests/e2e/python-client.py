@@ -1,7 +1,7 @@
 """The official Python client of MCP with its own OAuth provider, given an address and nothing else.
 
-Takes one command a line (`list`, `expire`) and answers one line of JSON. `{"ask": url}` wants its person to open an
-address in a browser, which comes back to a port of this machine.
+Takes one command a line (`list`, `expire`, `call` with JSON) and answers one line of JSON. `{"ask": url}` wants its person
+to open an address in a browser, which comes back to a port of this machine.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.auth import OAuthClientMetadata
+from mcp.types import ElicitResult
 
 resolve = socket.getaddrinfo
 
@@ -91,12 +92,29 @@ async def main(address):
             async with Client(streamable_http_client(address, http_client=http)) as client:
                 return sorted(tool.name for tool in (await client.list_tools()).tools)
 
+    async def call(mode, tool, arguments, ok):
+        """Calls a tool at a revision, with what the person ticks in a form that is shown."""
+        asked = []
+
+        async def show(context, params):
+            asked.append(params.message)
+            return ElicitResult(action="accept", content={"ok": ok})
+
+        async with create_mcp_http_client(auth=provider) as http:
+            transport = streamable_http_client(address, http_client=http)
+            async with Client(transport, mode=mode, elicitation_callback=show) as client:
+                result = await client.call_tool(tool, arguments)
+                said = result.content[0].text if result.content else None
+                return {"asked": asked, "refused": bool(result.is_error), "said": said}
+
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while command := (await lines.readline()).decode().strip():
         try:
             if command == "list":
                 say(tools=await tools(), access=memory.tokens.access_token)
+            elif command.startswith("call "):
+                say(**await call(**json.loads(command.removeprefix("call "))))
             elif command == "expire":
                 provider.context.token_expiry_time = 1
                 say(expired=True)
