@@ -1,7 +1,7 @@
 /** Signing in to an application that was deployed: the platform judges it, and the application is told. */
 import { createHash } from 'node:crypto';
 import type { Mail } from '@freehold/auth';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, ProgramStore } from '../../app/test/program-client.ts';
 import { notes } from './bundles/plain.ts';
 import { ACME, OTHER, openPlace, type Place } from './place.ts';
@@ -162,26 +162,42 @@ test('a program is let in by the platform, and the application is told which one
   expect(shown).toMatch(/<code>note\/count<\/code> × 1/);
 });
 
-test('a person is asked before an application destroys something, and its answer meets the call there', async () => {
-  const asked: string[] = [];
+describe('a person is asked before an application destroys something', () => {
   const call = async (request: Request) => {
     const { method, headers } = request;
     const body = method === 'POST' ? await request.text() : null;
     const given = { ...Object.fromEntries(headers), cookie, origin: ORIGIN };
     return place.visit('/api/mcp', ACME, { method, headers: given, body });
   };
-  const clear = async (ok: boolean): Promise<boolean> => {
+  const clear = async (answer: (message: string) => Promise<boolean>): Promise<boolean> => {
     const at = { at: { origin: ORIGIN }, call };
-    const client = await connect(at, new ProgramStore(), null, async (message) => {
-      asked.push(message);
-      return { action: 'accept', content: { ok } };
-    });
+    const client = await connect(at, new ProgramStore(), null, async (message) => ({
+      action: 'accept',
+      content: { ok: await answer(message) },
+    }));
     const { isError = false } = await client.callTool({ name: 'note_clear' });
     await client.close();
     return isError;
   };
-  expect([await clear(false), await clear(true)]).toEqual([true, false]);
-  expect(asked).toEqual([1, 2].map(() => 'Delete all notes (note_clear)?'));
+
+  test('and the answer meets the call there', async () => {
+    const asked: string[] = [];
+    const answering = (ok: boolean) => async (message: string) => {
+      asked.push(message);
+      return ok;
+    };
+    expect([await clear(answering(false)), await clear(answering(true))]).toEqual([true, false]);
+    expect(asked).toEqual([1, 2].map(() => 'Delete all notes (note_clear)?'));
+  });
+
+  test('and a change of the instance does not wait for them: the call ends, and nothing is done', async () => {
+    const refused = await clear(async () => {
+      await place.runtime.settingsChanged('notes');
+      return true;
+    });
+    expect(refused).toBe(true);
+    expect((await get('/api/notes/count')).status).toBe(200);
+  });
 });
 
 test('new secrets end the sessions, and programs with them, where none is to be held', async () => {

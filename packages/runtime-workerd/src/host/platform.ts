@@ -12,7 +12,10 @@ interface InstanceRef {
 }
 
 export class Platform extends WorkerEntrypoint<HostEnv, InstanceRef> implements PlatformCapability {
-  identity(method: string, input: unknown, options: UnitOptions): Promise<Outcome> {
+  async identity(method: string, input: unknown, options: UnitOptions): Promise<Outcome> {
+    // A question to a person is over when another bundle is to run, which would otherwise wait for the answer, and hold up all.
+    if (method === 'readQuestion' && (await this.env.SCOPES.getByName(this.ctx.props.scope).isChanging()))
+      return { ok: true, value: null };
     return this.#ask('/identity', { method, input, create: options.create === true });
   }
 

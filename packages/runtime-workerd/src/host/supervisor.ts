@@ -194,6 +194,11 @@ export class Supervisor extends DurableObject<HostEnv> {
     return leaveIsolates(this.env, this.ctx.id.name ?? '', this.running());
   }
 
+  /** Whether new requests wait for a change, and the change for those that are running. */
+  isChanging(): boolean {
+    return this.#moving !== null;
+  }
+
   /** Holds new requests until a change is done. */
   async #holding<T>(change: () => Promise<T>): Promise<T> {
     while (this.#moving !== null) await this.#moving;
