@@ -355,6 +355,7 @@ function openDeployedVerticals({
     onLines: telemetry.onLines,
     activity: core.activity,
     now: world.now,
+    stopping: world.stopping,
     onIncident: feeds.onIncident,
   });
 }

@@ -23,6 +23,8 @@ export interface HostAdminOptions {
   readonly now: () => number;
   /** That many bytes from a cryptographic source. */
   readonly random: (bytes: number) => Uint8Array;
+  /** Aborted when this process stops: tool calls that wait for a person end then. Default: they wait on. */
+  readonly stopping?: AbortSignal;
   /** Receives unexpected errors. It must not throw. */
   readonly onIncident: IncidentSink;
   /** The address of a host name. Default: `https://` and the name. */

@@ -79,7 +79,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
       return perform(call, operation);
     },
 
-    questions: (caller) => ({ rows: directory, of: { scopeId: CONTROL_PLANE, caller } }),
+    questions: (caller) => ({
+      rows: directory,
+      of: { scopeId: CONTROL_PLANE, caller },
+      until: options.stopping,
+    }),
     routes: () => registry.routes(),
     route: (hostname) => registry.route(hostname),
     onRoutesChanged: world.onRoutesChanged,

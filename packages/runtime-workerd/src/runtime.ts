@@ -82,6 +82,8 @@ export interface RuntimeOptions {
   readonly engine: Pick<Engine, 'unit'>;
   readonly ports: PlatformPorts;
   readonly now: () => number;
+  /** Aborted when the platform stops: calls that wait for a person end then. Default: they wait on. */
+  readonly stopping?: AbortSignal;
   readonly onIncident: IncidentSink;
   readonly limits?: Partial<ProcessLimits>;
   /** Keeps copies of the instances' databases, for the archive. Default: there are none. */
@@ -693,15 +695,16 @@ export class WorkerdRuntime {
     bundle,
     makeRoom = async () => undefined,
   }: ProcessParts): Omit<VerticalProcessOptions, 'onFault' | 'onDown'> {
-    const { folder, now, onIncident } = this.#options;
+    const { folder, now, onIncident, stopping } = this.#options;
     return {
       vertical,
       folder: join(folder, name),
       host: hostModule,
-      openServices: (socket) =>
+      openServices: (socket, waiting) =>
         openServices(socket, {
           ...{ vertical, ports, bundle, makeRoom, onIncident, now, signIns, orders },
           isolateOf: (digest) => this.#isolateOf(vertical, digest),
+          waiting: { ...waiting, mayGoOn: () => !stopping?.aborted && waiting.mayGoOn() },
         }),
       limits: { ...PROCESS_LIMITS, ...this.#options.limits, ...limits },
     };

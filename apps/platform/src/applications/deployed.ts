@@ -56,6 +56,7 @@ export interface DeployedOptions {
   /** Counts what instances do, as it does of compiled-in ones. */
   readonly activity: Pick<ScopeActivity, 'invoked' | 'touched'>;
   readonly now: () => number;
+  readonly stopping?: AbortSignal;
   readonly onIncident: IncidentSink;
 }
 
@@ -111,6 +112,7 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
     ...(isArchived ? { copies } : {}),
     engine,
     now,
+    ...(options.stopping ? { stopping: options.stopping } : {}),
     onIncident,
     openPreviewPlace: (folder) => openPreviewPlace(folder, { keyring, now, onIncident }),
     onFault: ({ vertical, reason, detail, scopes }) =>

@@ -21,6 +21,8 @@ export interface World {
   readonly now: () => number;
   /** That many bytes from a cryptographic source. */
   readonly random: (bytes: number) => Uint8Array;
+  /** Aborted when a stop begins, while the accepted requests are finished. */
+  readonly stopping: AbortSignal;
 }
 
 export interface Core {
@@ -50,7 +52,7 @@ const isDerived = (kind: string): boolean => kind === idleScopesUnit.kind;
 
 /** @throws SettingsError or PlatformError, with one sentence. */
 export async function openCore({ settings, report, isUp, cleanup }: CoreOptions): Promise<Core> {
-  const world: World = { now: Date.now, random: randomBytes };
+  const world: World = { now: Date.now, random: randomBytes, stopping: cleanup.stopping };
   const activity = new ScopeActivity();
   const versions = new Map<string, string>();
   const feeds = makeFeeds({
@@ -86,15 +88,20 @@ export async function openCore({ settings, report, isUp, cleanup }: CoreOptions)
 /** Tasks that close what a start opened, when the platform stops or when its start fails. */
 export interface Cleanup {
   add(task: () => Promise<void>): void;
+  /** Aborted before the first of the tasks. */
+  readonly stopping: AbortSignal;
   /** Runs all tasks once, in reverse order. */
   run(): Promise<void>;
 }
 
 export function makeCleanup(): Cleanup {
   const tasks: (() => Promise<void>)[] = [];
+  const begun = new AbortController();
   return {
+    stopping: begun.signal,
     add: (task) => void tasks.push(task),
     run: async () => {
+      begun.abort();
       for (const task of tasks.splice(0).reverse()) await task();
     },
   };

@@ -101,6 +101,8 @@ export interface AppServices {
   readonly modelFetch?: ModelHostOptions['fetch'];
   /** The issuer for instances to which the platform delivered no choice. Default: no sign-in until it does. */
   readonly defaultIdentity?: { readonly issuer: string; readonly clientId: string };
+  /** Aborted when this process stops: calls that wait for a person end then. Default: they wait on. */
+  readonly stopping?: AbortSignal;
   /** Other settings of the relying party; its clock, network and randomness are those above. */
   readonly auth?: Omit<AuthRuntime, 'fetch' | 'now' | 'random'>;
 }

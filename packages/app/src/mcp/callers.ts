@@ -11,7 +11,7 @@ import { actingCaller, type MemberCaller, requireNode, scopeOf } from '../reques
  * one record or for all.
  */
 export function callersOf(services: Services): (c: AppContext) => Promise<ListingStub> {
-  const { host, app, reads, directory } = services;
+  const { host, app, reads, directory, deps } = services;
   return async (c) => {
     const caller = await actingCaller(services, c);
     const { scope, tenant } = requireNode(c);
@@ -20,7 +20,7 @@ export function callersOf(services: Services): (c: AppContext) => Promise<Listin
       ...stub,
       get questions() {
         const of = { scopeId: scope, caller: caller.program?.id ?? caller.principal };
-        return { rows: directory(tenant), of };
+        return { rows: directory(tenant), of, until: deps.stopping };
       },
       invoke: async (request) => {
         const result = await stub.invoke(request);

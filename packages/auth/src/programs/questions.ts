@@ -9,7 +9,7 @@ const ANSWER_WITHIN_MS = 10 * 60_000;
 /** Of one program: with more of them, its person reads none. */
 const WAITING_MAX = 10;
 /** Of one scope. It is the application that says which program asks, and its code may be hostile. */
-const WAITING_IN_SCOPE_MAX = 1_000;
+const WAITING_IN_SCOPE_MAX = 100;
 
 /** The migration of each unit with grants: it never changes. */
 export const QUESTIONS_TABLE = `

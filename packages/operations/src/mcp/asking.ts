@@ -45,6 +45,8 @@ export interface QuestionRows {
 export interface WaitingQuestions {
   readonly rows: QuestionRows;
   readonly of: OfCaller;
+  /** Aborted when this process stops: no question is waited for any longer. */
+  readonly until?: AbortSignal | undefined;
 }
 
 /** The call in which a question comes up. */
@@ -130,11 +132,12 @@ const NOT_WAITING =
   'No question of this session waits for this answer: it was answered before, or its call has ended.';
 
 async function ask(
-  { rows, of }: WaitingQuestions,
+  { rows, of, until }: WaitingQuestions,
   keyOf: (id: RequestId) => string,
   question: ConsentQuestion,
-  { callId, send, signal }: Asked,
+  { callId, send, signal: left }: Asked,
 ): Promise<SaidAnswer> {
+  const signal = until ? AbortSignal.any([left, until]) : left;
   const id = crypto.randomUUID();
   const key = { ...of, question: keyOf(id) };
   if (!(await rows.openQuestion({ ...key, call: keyOf(callId) })))

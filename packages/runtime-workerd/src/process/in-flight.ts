@@ -18,6 +18,10 @@ export class InFlight {
     return this.#running.size === 0;
   }
 
+  get size(): number {
+    return this.#running.size;
+  }
+
   /** The time that the oldest one runs, in milliseconds; 0 for none. */
   get oldestMs(): number {
     for (const { sinceMs } of this.#running) return performance.now() - sinceMs;

@@ -91,6 +91,11 @@ export class OpenInstances {
     }
   }
 
+  /** Whether an instance waits for the place of another one. */
+  get isShort(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** The process is another one: of those that rest nothing is open. */
   restart(): void {
     for (const [scope, { inFlight }] of this.#open) if (inFlight === 0) this.#open.delete(scope);

@@ -2,7 +2,9 @@
  * The process of one deployed vertical: started by its first request, ended when it is idle, killed when it hangs, started
  * again after a pause that grows. One that waits for it longer than it may is answered 503.
  */
+import type { Server } from 'node:http';
 import { PlatformError } from '@freehold/contracts';
+import type { WaitingCalls } from '../services/ports.ts';
 import { earliestAlarm } from './alarms.ts';
 import { type ChildEnd, type ChildLimits, type ChildOptions, type HostChild, startChild } from './child.ts';
 import { InFlight } from './in-flight.ts';
@@ -53,14 +55,18 @@ export interface ProcessFault {
   readonly pauseMs: number;
 }
 
-export interface VerticalProcessOptions extends Omit<ChildOptions, 'limits'> {
+export interface VerticalProcessOptions extends Omit<ChildOptions, 'limits' | 'openServices'> {
   readonly limits: ProcessLimits;
+  /** Opens the platform's socket. */
+  readonly openServices: (socket: string, waiting: WaitingCalls) => Promise<Server>;
   /** Receives the end of a process that hung or died. It does not throw. */
   readonly onFault: (fault: ProcessFault) => void;
   /** Called when none runs any more: nothing runs until the next request, or until `wake`. */
   readonly onDown: () => void;
 }
 
+/** With more requests at once, no call begins to wait for a person: each of them holds a socket. */
+const BUSY = 32;
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_MAX_MS = 60_000;
 /** A process that lived that long was sound: the next pause is the first again. */
@@ -116,6 +122,10 @@ export class VerticalProcess {
   /** Until then it is not tried to replace the process, since its answers took too long for that. */
   #drainAgainAt = 0;
   #isClosed = false;
+  readonly #waitingCalls: WaitingCalls = {
+    mayBegin: () => this.#waitingCalls.mayGoOn() && (this.#present?.inFlight.size ?? 0) <= BUSY,
+    mayGoOn: () => this.#present !== null && !this.#isFull(this.#present) && !this.#open.isShort,
+  };
 
   constructor(options: VerticalProcessOptions) {
     this.#options = options;
@@ -294,7 +304,11 @@ export class VerticalProcess {
     this.#requireOpen();
     this.#open.restart();
     this.#handed.clear();
-    const child = await startChild(this.#options);
+    const { openServices } = this.#options;
+    const child = await startChild({
+      ...this.#options,
+      openServices: (socket) => openServices(socket, this.#waitingCalls),
+    });
     this.#present = child;
     void child.exited.then(() => this.#ended(child));
     child.watch(() => this.#beat(child));

@@ -61,3 +61,9 @@ export interface PlatformPorts {
   /** Takes the lines of a process. It does not throw. */
   readonly onLines: (vertical: string, lines: readonly HostedLine[]) => void;
 }
+
+/** The room for calls that wait for a person: they give way to all others. */
+export interface WaitingCalls {
+  readonly mayBegin: () => boolean;
+  readonly mayGoOn: () => boolean;
+}

@@ -13,7 +13,7 @@ import { z } from 'zod';
 import type { Isolate, StoredBundle } from '../lib/bundle.ts';
 import { judgeCall, withoutSecrets } from './identity-calls.ts';
 import type { OrdersInFlight } from './orders-in-flight.ts';
-import type { InstanceRef, PlatformPorts } from './ports.ts';
+import type { InstanceRef, PlatformPorts, WaitingCalls } from './ports.ts';
 import type { SignIns } from './sign-ins.ts';
 import { BATCH_BYTES_MAX, type HostedLine, parseLines } from './telemetry.ts';
 
@@ -35,6 +35,8 @@ export interface ServicesOptions {
   readonly now: () => number;
   readonly signIns: Pick<SignIns, 'recognised'>;
   readonly orders: OrdersInFlight;
+  /** The room for calls that wait for a person. */
+  readonly waiting: WaitingCalls;
 }
 
 interface Asked extends InstanceRef {
@@ -84,13 +86,15 @@ const ROUTES: Readonly<Record<string, Route>> = {
   },
   'POST /identity': async (asked, options) => {
     const { request, response, tenant, scope } = asked;
-    const { vertical, ports, now, signIns, orders } = options;
+    const { vertical, ports, now, signIns, orders, waiting } = options;
     const { method, input, create = false } = unitCall.parse(await readJson(request));
     const outcome = await outcomeOf(async () => {
       const { verticalOf } = ports;
       const { recognised } = signIns;
       const sources = { recognised, orders, verticalOf, vertical, now };
       const judged = await judgeCall(method, input, { tenant, scope }, sources);
+      if (method === 'openQuestion' && !waiting.mayBegin()) return false;
+      if (method === 'readQuestion' && !waiting.mayGoOn()) return null;
       const directory = ports.engine.unit(ports.identity, tenant, { create }) as unknown as Readonly<
         Record<string, (input: unknown) => Promise<unknown>>
       >;

@@ -2,7 +2,7 @@
 import type { WaitingQuestions } from '@freehold/operations/mcp';
 import { MCP_META } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { fakeScope, sampleOperations } from '../../test/fixtures.ts';
 import { ANY_JSON_RPC, modernCall, rpcOf } from '../../test/mcp/messages.ts';
@@ -84,8 +84,7 @@ async function call(app: Hono, sending: Pick<Sending, 'session'>) {
       if (rest !== undefined) {
         held = held.slice((event ?? '').length + 2);
         const data = /^data: (.*)$/m.exec(event ?? '')?.[1];
-        if (data !== undefined) return JSON.parse(data);
-        continue;
+        return data === undefined ? event : JSON.parse(data);
       }
       const { done, value } = await reader.read();
       if (done) throw new Error('the stream ended');
@@ -94,6 +93,7 @@ async function call(app: Hono, sending: Pick<Sending, 'session'>) {
   };
   return {
     id: calls,
+    next,
     leave: () => left.abort(),
     asked: async () => question.parse(await next()),
     ended: async () => result.parse(await next()).result,
@@ -270,6 +270,28 @@ describe('a question', () => {
     expect(made).toEqual([]);
     // Its row is gone: as many can wait as before.
     for (const _each of Array.from({ length: 10 })) await (await call(app, { session })).asked();
+  });
+
+  test('ends when its process stops, and its client is told', async () => {
+    const stopping = new AbortController();
+    const { app, calls: made } = processOf({ ...openQuestions().of('prg_1'), until: stopping.signal });
+    const session = await begun(app);
+    const { asked, ended } = await call(app, { session });
+    const { id } = await asked();
+    stopping.abort();
+    expect(refusalOf(await ended())).toEqual([true, 'consent_cancelled']);
+    expect((await answered(app, id, session)).status).toBe(400);
+    expect(made).toEqual([]);
+  });
+
+  test('has its stream held open by a comment every fifteen seconds: no proxy takes it for dead', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { app } = open();
+    const { asked, next } = await call(app, { session: await begun(app) });
+    await asked();
+    vi.advanceTimersByTime(15_000);
+    expect(await next()).toBe(': keepalive');
   });
 
   test('is the last of ten of one program: the next call is refused, and those of other programs are not', async () => {
