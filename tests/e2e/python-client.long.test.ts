@@ -116,7 +116,7 @@ class PythonClient {
     return this.do(`call ${JSON.stringify(call)}`);
   }
 
-  /** What a tool made. */
+  /** The record that a tool made. */
   async made(tool: string, given: object): Promise<{ readonly id: string }> {
     const { said = '' } = await this.call({ tool, arguments: given, mode: 'auto', ok: true });
     return JSON.parse(said) as { id: string };
