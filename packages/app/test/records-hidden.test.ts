@@ -87,8 +87,8 @@ function declare({ keeperSearch, search, filter, sort, title, reads }: Declared)
   });
 }
 
-const WORDS = ['red', 'green', 'blue'];
-const text = fc.constantFrom(...WORDS);
+const COLOURS = ['red', 'green', 'blue'];
+const text = fc.constantFrom(...COLOURS);
 const keeperValues = fc.record({ label: text, name: text, isArchived: fc.boolean() });
 const animalValues = fc.record({
   name: text,
@@ -202,7 +202,7 @@ async function answers(
 }
 
 /** What is asked for: words of both worlds, the beginning of hidden ones, and several. */
-const SEARCHES = [...WORDS, 'red green', 're bl', 'secret', 'secret0', 'secret1 red'];
+const SEARCHES = [...COLOURS, 'red green', 're bl', 'secret', 'secret0', 'secret1 red'];
 
 test('whatever is declared and allowed, a member learns nothing about what they may not read', async () => {
   const shown = fc.subarray([
