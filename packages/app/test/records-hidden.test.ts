@@ -201,7 +201,7 @@ async function answers(
   return said.map((each) => (each as unknown[])[2]);
 }
 
-/** What is asked for: words of both worlds, the beginning of hidden ones, and several. */
+/** Searches for words of both worlds, the beginning of hidden ones, and several. */
 const SEARCHES = [...COLOURS, 'red green', 're bl', 'secret', 'secret0', 'secret1 red'];
 
 test('whatever is declared and allowed, a member learns nothing about what they may not read', async () => {
