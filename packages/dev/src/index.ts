@@ -1,6 +1,6 @@
 /** `freehold dev`: serves the application in a builder's folder while it is written. Start with `start-dev.ts`. */
 
-export { bundleProject, type ProjectBundle } from './build/bundle-project.ts';
+export type { ProjectBundle } from './build/bundle-project.ts';
 export type { AppLoader, LoadedApp } from './build/loader.ts';
 export type { Member } from './instance/people.ts';
 export { DevError, type DevErrorCode } from './lib/dev-error.ts';

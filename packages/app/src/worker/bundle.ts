@@ -5,6 +5,8 @@ import type { WebFile, WebFiles } from '../declaration/env.ts';
 import { bundlePackages, type PackageModules } from './bundle-packages.ts';
 import { ImportedPackages } from './imported-packages.ts';
 
+export { type DeclaredMigration, declarationOf } from '../platform/declaration-of.ts';
+
 /** The settings of every worker. */
 const WORKER: BuildOptions = {
   bundle: true,

@@ -11,7 +11,7 @@ import {
   type VersionSource,
 } from '@freehold/directory/declarations';
 import { z } from 'zod';
-import { inOneSentence, loadDev } from '../dev/load-dev.ts';
+import { inOneSentence, loadBundling } from '../dev/load-dev.ts';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
 import { bytesText, progressText } from '../output/progress.ts';
@@ -55,7 +55,7 @@ export const deployProjectCommand = command({
   }),
   run: async ({ directory, promote, acknowledgeMigrations, dryRun, profile }, world) => {
     const folder = resolve(world.cwd, directory);
-    const { bundleProject } = await loadDev(folder);
+    const { bundleProject } = await loadBundling(folder);
     world.progress('bundling');
     const bundle = await bundleProject(folder).catch(inOneSentence);
     const call = callerOf(requireTarget(world, profile), world);

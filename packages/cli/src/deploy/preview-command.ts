@@ -10,7 +10,7 @@ import {
   type PreviewStep,
 } from '@freehold/directory/declarations';
 import { z } from 'zod';
-import { inOneSentence, loadDev } from '../dev/load-dev.ts';
+import { inOneSentence, loadBundling } from '../dev/load-dev.ts';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
@@ -62,7 +62,7 @@ export const previewCommand = command({
   }),
   run: async ({ directory, profile, branch, ...wish }, world) => {
     const folder = resolve(world.cwd, directory);
-    const { bundleProject } = await loadDev(folder);
+    const { bundleProject } = await loadBundling(folder);
     world.progress('bundling');
     const bundle = await bundleProject(folder).catch(inOneSentence);
     const call = callerOf(requireTarget(world, profile), world);

@@ -6,6 +6,10 @@ import { PlatformError } from '@freehold/contracts';
 import type * as DevPackage from '@freehold/dev';
 import type * as Scaffold from '@freehold/dev/new';
 
+interface Bundling {
+  bundleProject(folder: string): Promise<DevPackage.ProjectBundle>;
+}
+
 /** A string, so that the package is looked up when a command runs. */
 const DEV: string = '@freehold/dev';
 
@@ -13,6 +17,12 @@ const DEV: string = '@freehold/dev';
 export async function loadDev(folder: string): Promise<typeof DevPackage> {
   const found = await load(DEV, folder);
   return (found ?? notInstalled(' in the folder of your application')) as typeof DevPackage;
+}
+
+/** Loads what bundles a deployment alone. @throws as {@link loadDev}. */
+export async function loadBundling(folder: string): Promise<Bundling> {
+  const found = await load(`${DEV}/bundle`, folder);
+  return (found ?? notInstalled(' in the folder of your application')) as Bundling;
 }
 
 /** Loads the scaffold alone. @throws PlatformError `not_found` where it is not installed. */

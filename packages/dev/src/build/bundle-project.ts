@@ -1,6 +1,10 @@
 /** The deployment of a builder's folder: its declaration, and the files of its bundle. */
-import { type DeclaredMigration, declarationOf } from '@freehold/app/hosting';
-import { type BundledModule, bundleApp } from '@freehold/app/worker/bundle';
+import {
+  type BundledModule,
+  bundleApp,
+  type DeclaredMigration,
+  declarationOf,
+} from '@freehold/app/worker/bundle';
 import type { VerticalManifest } from '@freehold/contracts';
 import { DevError } from '../lib/dev-error.ts';
 import { readProject, requireOneCopy } from '../project/project.ts';
