@@ -183,7 +183,11 @@ async function wire(
     .catch((error: unknown) =>
       feeds.onIncident(error, { kind: 'runtime', key: 'previews', method: 'sweep' }),
     );
-  await registerVerticals(hostAdmin, verticals);
+  const followDirectory = async (): Promise<void> => {
+    await registerVerticals(hostAdmin, verticals);
+    await deployed.follow(hostAdmin.versionOnProd, (slug) => verticals.has(slug));
+  };
+  await followDirectory();
   const operator = await openOperator({
     hostAdmin,
     dataDirectory: settings.dataDirectory,
@@ -255,7 +259,10 @@ async function wire(
       router.invalidate();
       if (readiness.isUp()) jobs.changed(change);
     },
-    onReplaced: () => registerVerticals(hostAdmin, verticals),
+    onReplaced: async () => {
+      await followDirectory();
+      router.invalidate();
+    },
     onIncident: feeds.onIncident,
   });
   const opened = settings.production ? null : await openDemo(settings, { addresses, operator, issuer });

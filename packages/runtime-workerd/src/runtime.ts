@@ -280,9 +280,9 @@ export class WorkerdRuntime {
   }
 
   async #openVertical(vertical: string): Promise<void> {
+    for (const script of await this.#bundles(vertical).scripts({})) this.#remember(vertical, script);
     const row = await this.#bundles(vertical).serving({});
     if (!row) return;
-    for (const script of await this.#bundles(vertical).scripts({})) this.#remember(vertical, script);
     this.#serving.set(vertical, row);
     this.#wakeWhenDue(vertical);
   }
@@ -290,6 +290,25 @@ export class WorkerdRuntime {
   /** Makes an uploaded version the one that new instances run. */
   async serve({ vertical, archiveScript }: { vertical: string; archiveScript: string }): Promise<void> {
     this.#serving.set(vertical, await this.#bundles(vertical).serve({ script: archiveScript }));
+  }
+
+  /**
+   * Lets the version serve that the directory names. One that names none, or one that is not here, lets none serve: after a
+   * restore of the directory what was deployed since is admitted by none.
+   */
+  async follow(vertical: string, version: string | null): Promise<void> {
+    const serving = this.serving(vertical);
+    if (serving === null || serving.version === version) return;
+    const named = version === null ? undefined : this.#scripts.get(`${vertical} ${version}`);
+    if (named) return this.serve({ vertical, archiveScript: named.script });
+    await this.#bundles(vertical).withdraw({});
+    this.#serving.delete(vertical);
+    await this.end(vertical);
+  }
+
+  /** The verticals of which a version serves. */
+  verticals(): readonly string[] {
+    return [...this.#serving.keys()];
   }
 
   /** The version that serves of a vertical; null where none is deployed. */
@@ -542,7 +561,7 @@ export class WorkerdRuntime {
     clearTimeout(this.#timers.get(vertical));
     const process = this.#process(vertical);
     const dueAtMs = process.dueAtMs();
-    if (dueAtMs === null || this.#isClosed) return;
+    if (dueAtMs === null || this.#isClosed || !this.#serving.has(vertical)) return;
     const waitMs = Math.min(Math.max(process.pauseMs, dueAtMs - this.#options.now()), WAIT_MAX_MS);
     const timer = setTimeout(() => {
       // A start that fails is a fault, after which it is down: that sets the next timer.

@@ -128,6 +128,20 @@ test('a version that no scope runs is forgotten, and no other', async () => {
   await expect(move('notes--1.2.0', BOLT)).rejects.toMatchObject({ reason: 'unknown_script' });
 });
 
+test('the version serves that the directory names; where it names none that is here, none does', async () => {
+  const serving = () => place.runtime.serving('notes')?.version ?? null;
+  await place.runtime.follow('notes', '1.1.0');
+  expect([serving(), await versionOf()]).toEqual(['1.1.0', '1.3.0']);
+  await place.runtime.follow('notes', '9.0.0');
+  expect(serving()).toBeNull();
+  await expect(versionOf()).rejects.toMatchObject({ status: 503, reason: 'nothing_deployed' });
+  // Also after a start; and the next version that is promoted finds everything as it was.
+  await place.reopen();
+  expect(serving()).toBeNull();
+  await place.runtime.serve({ vertical: 'notes', archiveScript: 'notes--1.3.0' });
+  expect(await versionOf()).toBe('1.3.0');
+});
+
 test('a vertical whose bundles cannot be read is reported, and the others are served', async () => {
   await place.runtime.close();
   place.incidents.length = 0;

@@ -72,6 +72,11 @@ export interface DeployedVerticals {
   application(slug: string): Application | null;
   /** A version that runs beside the one that serves. */
   preview(ref: PreviewRef): Application;
+  /** Lets the versions serve that the directory names, and no others: a restore may have replaced it. */
+  follow(
+    named: (slug: string) => Promise<string | null>,
+    isCompiledIn: (slug: string) => boolean,
+  ): Promise<void>;
   /** Removes what a crash left of previews that are none of these. */
   sweepPreviews(ids: readonly string[]): Promise<void>;
   /**
@@ -177,6 +182,10 @@ export async function openDeployed(options: DeployedOptions): Promise<DeployedVe
       await runtime.close();
       await copies.close();
       if (isArchived) await copies.flush();
+    },
+    follow: async (named, isCompiledIn) => {
+      for (const slug of runtime.verticals())
+        if (!isCompiledIn(slug)) await runtime.follow(slug, await named(slug));
     },
     sweepPreviews: (ids) => runtime.previews.sweep(new Set(ids), slugs),
     findMissing: async (scopesOf, isCompiledIn) => {

@@ -30,6 +30,8 @@ export interface RegistryIntake {
   verticalOfScope(ref: { readonly tenant: string; readonly scope: string }): Promise<string | null>;
   /** The name of a tenant's scope; null for one that is not there. */
   nameOfScope(ref: { readonly tenant: string; readonly scope: string }): Promise<string | null>;
+  /** The version on prod; null for a vertical that has none there, or is not registered. */
+  versionOnProd(vertical: string): Promise<string | null>;
 }
 
 interface RegistryDeps extends EgressDeps, Pick<DeployDeps, 'runtime'> {
@@ -110,6 +112,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     intake: {
       verticalOfScope: (ref) => directory.verticalOfScope(ref),
       nameOfScope: (ref) => directory.nameOfScope(ref),
+      versionOnProd: (vertical) => directory.servingVersion(vertical),
       registerBuiltIn: async (builtIn) => {
         const { head, version, changed } = await directory.registerBuiltIn(builtIn);
         if (head) await deps.publish(head);

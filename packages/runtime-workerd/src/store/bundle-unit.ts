@@ -70,6 +70,8 @@ type BundleMethods = {
   /** Makes a script the one that serves. @throws PlatformError `not_found`. */
   serve(input: { readonly script: string }): ScriptRow;
   serving(input: Record<never, never>): ScriptRow | null;
+  /** Lets none serve. */
+  withdraw(input: Record<never, never>): null;
   /** The modules that no other script names. */
   freedBy(input: { readonly script: string }): FreedFiles;
   /** Forgets a script, and the modules that no other names. @throws PlatformError `conflict` for the one that serves. */
@@ -178,6 +180,10 @@ export const bundleUnit: BundleUnit = defineUnit<BundleMethods>({
         script,
       );
       return row;
+    },
+    withdraw: () => {
+      db.run('DELETE FROM serving');
+      return null;
     },
     serving: () => {
       const found = db.get<{ script: string }>('SELECT script FROM serving');
