@@ -133,7 +133,7 @@ export async function benchRuntime(directory: string): Promise<Row[]> {
     await runtime.upload({ ...named, ...declared, modules: sent as Upload['modules'] }, () => undefined);
     await runtime.serve({ vertical: 'rental', archiveScript: named.script });
     const { failure } = await runtime.move({ ...named, tenant: TENANT, scope: SCOPE });
-    if (failure !== null) throw new Error(failure.message);
+    if (failure !== null) throw new Error(failure.detail);
     await deployed();
   });
 
