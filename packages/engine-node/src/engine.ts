@@ -197,7 +197,8 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   const callInBackground = async (
     ...[definition, key, ...rest]: Parameters<typeof call>
   ): Promise<Outcome> => {
-    await units.peek(unitFiles(dataDirectory, definition.kind, key))?.history?.caughtUp();
+    const emptied = units.peek(unitFiles(dataDirectory, definition.kind, key))?.history?.caughtUp();
+    if (emptied) await emptied;
     return call(definition, key, ...rest);
   };
 

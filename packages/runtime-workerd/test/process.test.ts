@@ -149,10 +149,11 @@ test('a process that outlived its platform is ended by the next start, and what 
       surface: 'app',
       origin: 'http://shop.localhost',
     };
-    const request = new Request('http://shop.localhost/api/me');
-    expect((await next.fetch('notes', request, node, null)).status).toBe(200);
+    const me = () => next.fetch('notes', new Request('http://shop.localhost/api/me'), node, null);
+    // 503 for as long as the new process starts.
+    await expect.poll(async () => (await me()).status, PATIENT).toBe(200);
     expect(isGone(orphan)).toBe(true);
   } finally {
     await next.close();
   }
-}, 30_000);
+}, 60_000);
