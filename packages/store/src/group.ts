@@ -247,19 +247,26 @@ function requireCreated(kind: string, host: UnitHost): void {
 
 /** All that is missing, or nothing: the code before can open the unit again after a failure. */
 function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: UnitHost): void {
-  try {
-    host.transact(() => {
+  let failure: unknown;
+  const work = (): void => {
+    try {
       for (const set of definition.migrations) {
         const through = set.guarded
           ? { through: host.guarded({ protectedPrefix: '_spine_', readOnly: false }) }
           : {};
         migrate(host.db, set, { nowMs: host.now(), ...through });
       }
-    });
+    } catch (error) {
+      // A full disk is no fault of the migration.
+      if (error instanceof PlatformError && error.cause instanceof TransactionLost) throw error.cause;
+      if (!(error instanceof TransactionLost)) failure = error;
+      throw error;
+    }
+  };
+  try {
+    host.transact(work);
   } catch (error) {
-    // A full disk is no fault of the migration.
-    const isLost = error instanceof PlatformError && error.cause instanceof TransactionLost;
-    throw notKept(isLost ? error.cause : error);
+    throw failure ?? notKept(error);
   }
 }
 

@@ -75,13 +75,21 @@ export function migrationContract({ open }: UnitContractSetup, newKey: NewKey): 
       });
     });
 
-    test('that fails leaves the good ones before it and nothing of its own', async () => {
+    test('that fails undoes those before it, so that the version before opens the unit again', async () => {
       const { engine, reopen } = await open();
       const key = newKey();
+      deploy(FIRST);
+      await engine.unit(migratingUnit, key, { create: true }).tables();
       deploy(FIRST, SECOND, FAILING);
       const failed = { code: 'runtime_fault', reason: 'migration_failed' };
-      await expect(engine.unit(migratingUnit, key, { create: true }).tables()).rejects.toMatchObject(failed);
-      await expect(engine.unit(migratingUnit, key).tables()).rejects.toMatchObject(failed);
+      const refusing = await reopen();
+      await expect(refusing.unit(migratingUnit, key).tables()).rejects.toMatchObject(failed);
+      await expect(refusing.unit(migratingUnit, key).tables()).rejects.toMatchObject(failed);
+      deploy(FIRST);
+      expect(await (await reopen()).unit(migratingUnit, key).tables()).toEqual([
+        '_spine_migrations',
+        'first',
+      ]);
       deploy(FIRST, SECOND);
       const unit = (await reopen()).unit(migratingUnit, key);
       expect(await unit.tables()).toEqual(['_spine_migrations', 'first', 'second']);
@@ -98,11 +106,13 @@ export function migrationContract({ open }: UnitContractSetup, newKey: NewKey): 
       const { engine, reopen } = await open();
       const key = newKey();
       const app = { name: 'app', guarded: true };
+      observed.migrations = [{ name: 'set', migrations: [FIRST] }];
+      await engine.unit(migratingUnit, key, { create: true }).tables();
       observed.migrations = [
         { name: 'set', migrations: [FIRST] },
         { ...app, migrations: [{ version: 1, name: 'bad', sql }] },
       ];
-      await expect(engine.unit(migratingUnit, key, { create: true }).tables()).rejects.toMatchObject({
+      await expect((await reopen()).unit(migratingUnit, key).tables()).rejects.toMatchObject({
         reason: 'migration_failed',
         message: expect.stringContaining('app 1 (bad)'),
       });
