@@ -3,6 +3,7 @@
  * call.
  */
 import { PlatformError, parseInput } from '@freehold/contracts';
+import type { JsonSchema } from '@freehold/contracts/http';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import {
@@ -13,6 +14,7 @@ import {
   readCallMeta,
   toolHints,
   toolInputSchema,
+  toolOutputSchema,
 } from '@freehold/operations/mcp';
 import { z } from 'zod';
 import {
@@ -25,10 +27,6 @@ import {
 
 export type ToolInput = Pick<AdminCall, 'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch'>;
 
-/**
- * Without an output schema: it would be two thirds of a list that a model reads from end to end, and answers explain
- * themselves.
- */
 export interface AdminTool extends McpTool {
   readonly operation: AdminOperation;
   /** @throws PlatformError `validation_failed`. */
@@ -65,15 +63,21 @@ function makeTool(operation: AdminOperation): AdminTool {
       if (Object.hasOwn(shape, name)) throw new TypeError(`${operation.name} has two fields ${name}`);
       shape[name] = field;
     }
+  let answers: JsonSchema | null = null;
   return {
     operation,
     ...descriptionOf(operation, z.strictObject(shape)),
+    // Not before the first list: it takes as long again, and no start is to wait for it.
+    get outputSchema() {
+      answers ??= answerSchema(operation);
+      return answers;
+    },
     read: (given, meta) => {
       const stray = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
       if (stray !== undefined) throw invalid('The arguments are not valid: one of them is unknown.', stray);
       const read = (part: (typeof PARTS)[number]) => {
         const own = Object.entries(given).filter(([name]) => Object.hasOwn(schemas[part].shape, name));
-        return parseInput('The arguments', schemas[part], Object.fromEntries(own));
+        return parseInput('The input', schemas[part], Object.fromEntries(own));
       };
       return {
         params: read('params'),
@@ -83,6 +87,13 @@ function makeTool(operation: AdminOperation): AdminTool {
       };
     },
   };
+}
+
+/** The form of each answer, which is a plan where one is asked for. The whole schemas would be two thirds of a list. */
+function answerSchema({ name, output, plan }: AdminOperation): JsonSchema {
+  const schema = toolOutputSchema(plan === undefined ? output : z.union([output, plan]), true);
+  if (schema === undefined) throw new TypeError(`${name} says nothing of its answer`);
+  return schema;
 }
 
 const SHOW_THE_PLAN = 'Before you call it, call it with dryRun, show your person the plan, and ask them.';

@@ -25,7 +25,7 @@ export interface McpTool {
   readonly description: string;
   /** JSON Schema 2020-12. */
   readonly inputSchema: ObjectSchema;
-  /** JSON Schema 2020-12. Absent for an operation that says nothing of its answer, and where a list would be too long. */
+  /** JSON Schema 2020-12. Absent for an operation that says nothing of its answer. */
   readonly outputSchema?: JsonSchema;
   readonly annotations: McpToolHints;
   /**
@@ -54,17 +54,33 @@ export function toolInputSchema(input: z.ZodType): ObjectSchema {
   return { type: 'object', ...(z.toJSONSchema(input, { io: 'input' }) as JsonSchema) };
 }
 
+const BEYOND_FORM = [
+  ...['title', 'description', 'default', 'pattern', 'format', 'contentEncoding', 'propertyNames'],
+  ...[
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+    'minLength',
+    'maxLength',
+    'minItems',
+    'maxItems',
+  ],
+] as const;
+
 /**
  * The structured content of a tool, or undefined when its operation says nothing of its answer: clients refuse an
  * answer that its schema does not fit, so that there is no schema rather than one that is guessed. Open for fields
  * to come, as in the OpenAPI document: a client keeps a tool list longer than we keep a version.
+ * @param isBrief leaves out what is not of the form itself, for a list that would be too long: words, patterns and bounds.
  */
-export function toolOutputSchema(output: z.ZodType): JsonSchema | undefined {
+export function toolOutputSchema(output: z.ZodType, isBrief = false): JsonSchema | undefined {
   const root = z.toJSONSchema(output, {
     io: 'output',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      if (isBrief) for (const keyword of BEYOND_FORM) delete jsonSchema[keyword];
     },
   }) as JsonSchema;
   if (Object.keys(root).every((keyword) => keyword === '$schema')) return undefined;
