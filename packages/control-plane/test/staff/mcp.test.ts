@@ -86,8 +86,8 @@ test('each tool says the form of its answer, and the answers fit: the client ref
   const suspend = { tenant, status: 'suspended', dryRun: true };
   const planned = await client.callTool({ name: 'tenants_set-status', arguments: suspend });
   expect(planned.structuredContent).toMatchObject({ dryRun: true });
-  const minted = await client.callTool({ name: 'service-tokens_create', arguments: { name: 'ci' } });
-  const { token } = minted.structuredContent as { token: { id: string } };
+  const issued = await client.callTool({ name: 'service-tokens_create', arguments: { name: 'ci' } });
+  const { token } = issued.structuredContent as { token: { id: string } };
   const revoked = await client.callTool({ name: 'service-tokens_revoke', arguments: { token: token.id } });
   expect([revoked.isError, revoked.structuredContent]).toEqual([undefined, null]);
   await client.close();
