@@ -60,6 +60,8 @@ async function suite(name: string, ...args: string[]): Promise<void> {
   const report = join(scratch, `${name}.json`);
   const ok = await runStep({
     name: `tests: ${name}`,
+    // Browsers and whole processes have the patience of a person, and their lane is one file after the other.
+    yields: name !== 'e2e',
     command: [
       'vitest',
       'run',
@@ -117,7 +119,7 @@ try {
     step({ name: 'packages', command: ['node', 'tools/pack/main.ts', '--into', packages] }).then(() =>
       suite('e2e', '--project', 'e2e'),
     ),
-    step({ name: 'check', command: ['node', 'tools/check.ts'] })
+    step({ name: 'check', command: ['node', 'tools/check.ts'], yields: true })
       .then(() => suite('workerd', '--project', 'workerd*'))
       .then(() => suite('crash', '--project', 'crash'))
       .then(() => (process.env.FREEHOLD_LONG ? suite('deployed', '--project', 'deployed') : undefined))
