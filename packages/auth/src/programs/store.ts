@@ -108,7 +108,7 @@ export function loadGrants(db: SqlDatabase, scopeId?: string): GrantRow[] {
 /** A listed grant, with its person's present name. */
 export type ShownGrantRow = GrantRow & { readonly person: string | null };
 
-/** The usable grants of a scope: not over, of a present member, with a token left. One person's where it is given. */
+/** The usable grants of a scope, newest first. One person's where it is given. */
 export function loadUsableGrants(
   db: SqlDatabase,
   { scopeId, principal, nowMs }: { scopeId: string; principal: string | null; nowMs: number },
@@ -122,20 +122,19 @@ export function loadUsableGrants(
   return rows.map((row) => ({ ...row, permissions: JSON.parse(row.permissions) }));
 }
 
-export const USABLE_GRANTS_SQL = `SELECT ${grants.columnsOf('g')}, coalesce(p.name, p.email) AS person
-  FROM program_grants g
+/** The usable grants of a scope (`?1`) at a time (`?2`): not over, of a present member, with a token left. */
+const USABLE = `FROM program_grants g
   JOIN bindings b ON b.scope_id = g.scope_id AND b.person_id = g.person_id AND b.principal = g.principal
-  JOIN people p ON p.id = g.person_id
-  WHERE g.scope_id = ?1 AND g.expires_at > ?2 AND (?3 IS NULL OR g.principal = ?3)
-    AND EXISTS (SELECT 1 FROM program_tokens t WHERE t.grant_id = g.id AND t.expires_at > ?2 AND t.kind <> 'code')
+  WHERE g.scope_id = ?1 AND g.expires_at > ?2
+    AND EXISTS (SELECT 1 FROM program_tokens t WHERE t.grant_id = g.id AND t.expires_at > ?2 AND t.kind <> 'code')`;
+
+const USABLE_GRANTS_SQL = `SELECT ${grants.columnsOf('g')},
+    (SELECT coalesce(p.name, p.email) FROM people p WHERE p.id = g.person_id) AS person
+  ${USABLE} AND (?3 IS NULL OR g.principal = ?3)
   ORDER BY g.id DESC`;
 
-/** Selects one member's grant by its id, if it can be used now: as {@link USABLE_GRANTS_SQL} says. */
-const USABLE_GRANT_SQL = `SELECT g.name, g.access, g.permissions
-  FROM program_grants g
-  JOIN bindings b ON b.scope_id = g.scope_id AND b.person_id = g.person_id AND b.principal = g.principal
-  WHERE g.id = ?1 AND g.scope_id = ?2 AND g.principal = ?3 AND g.expires_at > ?4
-    AND EXISTS (SELECT 1 FROM program_tokens t WHERE t.grant_id = g.id AND t.expires_at > ?4 AND t.kind <> 'code')`;
+/** One member's, by its id. */
+const USABLE_GRANT_SQL = `SELECT g.name, g.access, g.permissions ${USABLE} AND g.id = ?3 AND g.principal = ?4`;
 
 export function loadUsableGrant(
   db: SqlDatabase,
@@ -143,10 +142,10 @@ export function loadUsableGrant(
 ): Pick<GrantRow, 'name' | 'access' | 'permissions'> | undefined {
   const row = db.get<Pick<GrantRow, 'name' | 'access'> & { readonly permissions: string }>(
     USABLE_GRANT_SQL,
-    of.id,
     of.scopeId,
-    of.principal,
     of.nowMs,
+    of.id,
+    of.principal,
   );
   return row && { ...row, permissions: JSON.parse(row.permissions) };
 }
