@@ -81,22 +81,11 @@ export class DayFile {
   write({ served, logs, egress }: Batch): void {
     this.#db.exec('BEGIN');
     try {
+      const insert = this.#prepared(INSERT_REQUEST);
       for (const line of served) {
         const { atMs, script, vertical, version, tenant, scope } = line;
         const { operation, status, durationMs, traceId } = line;
-        this.#run(
-          INSERT_REQUEST,
-          atMs,
-          script,
-          vertical,
-          version,
-          tenant,
-          scope,
-          operation,
-          status,
-          durationMs,
-          traceId,
-        );
+        insert.run(atMs, script, vertical, version, tenant, scope, operation, status, durationMs, traceId);
       }
       for (const minute of minutesOf(served)) {
         const { line, requests, refused, errors, counts } = minute;

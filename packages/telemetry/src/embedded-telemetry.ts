@@ -134,10 +134,13 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     const { lines, dropped } = this.#options.pull();
     this.#dropped += dropped;
     if (lines.length + this.#logs.length + this.#egress.length === 0) return;
-    const batches = new Map<string, { served: ServedLine[]; logs: LogLine[]; egress: EgressCall[] }>();
+    // Asked for each line: the name of a day costs more than the rest of its way here.
+    const batches = new Map<number, { served: ServedLine[]; logs: LogLine[]; egress: EgressCall[] }>();
     const of = (atMs: number) => {
-      const day = dayOf(atMs);
-      const batch = batches.get(day) ?? { served: [], logs: [], egress: [] };
+      const day = Math.floor(atMs / DAY_MS);
+      const known = batches.get(day);
+      if (known) return known;
+      const batch = { served: [], logs: [], egress: [] };
       batches.set(day, batch);
       return batch;
     };
@@ -146,7 +149,7 @@ export class EmbeddedTelemetry implements Telemetry, EgressObserver {
     for (const call of this.#egress) of(call.atMs).egress.push(call);
     this.#logs = [];
     this.#egress = [];
-    for (const [day, batch] of batches) this.#write(day, batch);
+    for (const [day, batch] of batches) this.#write(dayOf(day * DAY_MS), batch);
     this.#sweep();
   }
 

@@ -97,17 +97,13 @@ function openExport({ otlp, programVersion, now, onIncident }: TelemetryFeedOpti
   });
 }
 
-function lineOf(
-  { surface: _surface, method: _method, place, ...served }: ServedRequest,
-  { servingVersion }: TelemetryFeedOptions,
-): ServedLine {
-  const { vertical, version } = served;
-  return {
-    // A scope that is bound to a version of its own runs the script of that version.
-    script: servingVersion(vertical) === version ? vertical : `${vertical}--${version}`,
-    operation: place,
-    ...served,
-  };
+function lineOf(request: ServedRequest, { servingVersion }: TelemetryFeedOptions): ServedLine {
+  const { vertical, version, tenant, scope, place, status } = request;
+  const { atMs, durationMs, traceId, spanId, parentSpanId } = request;
+  // A scope that is bound to a version of its own runs the script of that version.
+  const script = servingVersion(vertical) === version ? vertical : `${vertical}--${version}`;
+  const about = { script, vertical, version, tenant, scope };
+  return { ...about, operation: place, status, atMs, durationMs, traceId, spanId, parentSpanId };
 }
 
 function take(
