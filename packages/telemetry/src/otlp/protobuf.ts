@@ -111,13 +111,41 @@ function writeMessage(writer: Writer, name: MessageName, message: object): void 
 }
 
 function writeField(writer: Writer, number: number, type: Scalar | MessageName, value: unknown): void {
-  if (Object.hasOwn(MESSAGES, type)) {
+  if (type === 'KeyValue') {
+    writer.tag(number, LENGTH);
+    writer.bytes(encodedAttribute(value as Attribute));
+  } else if (Object.hasOwn(MESSAGES, type)) {
     writer.tag(number, LENGTH);
     writer.nested((inner) => writeMessage(inner, type as MessageName, value as object));
   } else {
     writer.tag(number, WIRE_TYPES[type as Scalar]);
     writeScalar(writer, type as Scalar, value);
   }
+}
+
+interface Attribute {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string; readonly intValue?: string };
+}
+
+/** The attributes of spans are those of the spans before: short ones are encoded once. */
+const attributes = new Map<string, Uint8Array>();
+const ATTRIBUTES_MAX = 2_000;
+const ATTRIBUTE_LENGTH_MAX = 200;
+
+function encodedAttribute(attribute: Attribute): Uint8Array {
+  const { key, value } = attribute;
+  // No key has a line break, and no number.
+  const name = `${key}\n${value.stringValue ?? ''}\n${value.intValue ?? ''}`;
+  const known = attributes.get(name);
+  if (known) return known;
+  const writer = new Writer();
+  writeMessage(writer, 'KeyValue', attribute);
+  const isNamed = value.stringValue !== undefined || value.intValue !== undefined;
+  if (!isNamed || name.length > ATTRIBUTE_LENGTH_MAX) return writer.taken();
+  if (attributes.size >= ATTRIBUTES_MAX) attributes.clear();
+  attributes.set(name, writer.taken());
+  return writer.taken();
 }
 
 function writeScalar(writer: Writer, type: Scalar, value: unknown): void {
