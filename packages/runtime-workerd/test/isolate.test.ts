@@ -68,7 +68,7 @@ test('more cold tenants at once than there is memory for: some are asked to come
   const small = openPlace({
     vertical: 'notes',
     instances: tenants,
-    limits: { fullMib: 700, memoryMib: 900, roomMs: 500 },
+    limits: { fullMib: 900, memoryMib: 1_200, roomMs: 500 },
   });
   try {
     const script = await small.upload(notes('1.0.0', []), bundleOf('1.0.0', "isolate: 'tenant'"));
