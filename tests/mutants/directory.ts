@@ -965,6 +965,15 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode('packages/control-plane/test/staff/programs.test.ts', 'a lesser role ends it'),
   },
   {
+    id: 'work-outlives-its-service-token',
+    requirement: null,
+    claim: 'Long work of a service token goes on when the token is revoked.',
+    file: `${src}/tokens/lineage.ts`,
+    find: '  cancelWorkOf(db, ids, nowMs);\n',
+    replace: '',
+    killer: inNode(`${src}/staff/programs.test.ts`, 'by a service token is cancelled when it is revoked'),
+  },
+  {
     id: 'dir-restore-brings-programs-back',
     requirement: null,
     claim: 'A restored directory lets a program in that was ended.',

@@ -76,14 +76,14 @@ export function listUnfinished(db: SqlDatabase): string[] {
 }
 
 export const CANCEL_WORK_OF = `UPDATE operations SET cancel_requested = 1, updated_at = ?1
-  WHERE state IN ('queued', 'running') AND committed = 0 AND token = ?2`;
+  WHERE state IN ('queued', 'running') AND committed = 0 AND (token = ?2 OR actor = ?2)`;
 
 /**
- * Cancels the unfinished work that was begun with these tokens or by these programs: it stops before its next step, also in
+ * Cancels the unfinished work of these tokens, programs and members: it stops before its next step, also in
  * another process. Work that has passed its point of no return goes on.
  */
-export function cancelWorkOf(db: SqlDatabase, tokens: readonly string[], nowMs: number): void {
-  for (const token of tokens) db.run(CANCEL_WORK_OF, nowMs, token);
+export function cancelWorkOf(db: SqlDatabase, by: readonly string[], nowMs: number): void {
+  for (const id of by) db.run(CANCEL_WORK_OF, nowMs, id);
 }
 
 /** Deletes some old records of ended work, so that no change pays for many. */

@@ -223,6 +223,7 @@ const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const previews = endPreviewsOf(context.db, [before.id, ...pushTokens], ending.nowMs);
   const programs = dropPrograms(context.db, before.id, ending.nowMs);
   dropTokensOf(context.db, before.id, ending.nowMs);
+  cancelWorkOf(context.db, [before.id], ending.nowMs);
   deleteMember(context.db, before.id);
   const audit = {
     target: targetOf(before),

@@ -191,16 +191,20 @@ test('a program that may only read ends no other one', async () => {
   expect(await refusal(ending)).toMatchObject({ reason: 'program_not_allowed' });
 });
 
-describe('long work that a program began', () => {
+describe('long work', () => {
+  type Beginner = 'program' | 'staff token' | 'service token' | 'session';
   type Opened = Awaited<ReturnType<typeof begun>>;
-  /** A backup that stands still until it is let through, begun by a program or with a staff token. */
-  async function begun(by: 'program' | 'staff token') {
+  /** A backup that stands still until it is let through. */
+  async function begun(by: Beginner) {
     const backups = makeMemoryBackups();
     const platform = await openPlatform({ backups });
     const ada = await staffMember(platform, { login: 'ada', role: 'operator' });
     const scope = await platform.scope((await platform.tenant('acme')).id);
     const [program, token] = [await letProgramIn(platform, ada.id), await staffToken(platform, ada.id)];
-    const as = await platform.admin.authenticate(by === 'program' ? program.access : token.secret);
+    const service = await platform.admin.mintServiceToken({ name: 'ci' });
+    const secrets = { program: program.access, 'staff token': token.secret, 'service token': service.secret };
+    const session: Actor = { kind: 'staff', id: ada.id, name: 'ada', role: 'operator', session: 'sid-ada' };
+    const as = by === 'session' ? session : await platform.admin.authenticate(secrets[by]);
     if (!as) throw new Error('the program is not known');
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     backups.beforePut = () => {
@@ -214,10 +218,20 @@ describe('long work that a program began', () => {
       gate.resolve();
       return platform.finish({ value: { id } } as never);
     };
-    return { platform, backups, ada, program, token, end };
+    return { platform, backups, ada, program, token, service: as.id, end };
   }
 
-  test.each<['program' | 'staff token', string, (opened: Opened) => Promise<unknown>]>([
+  test.each<[Beginner, string, (opened: Opened) => Promise<unknown>]>([
+    [
+      'service token',
+      'it is revoked',
+      ({ platform, service }) => platform.call('service-tokens.revoke', { params: { token: service } }),
+    ],
+    [
+      'session',
+      'its member leaves',
+      ({ platform, ada }) => platform.call('staff.remove', { params: { member: ada.id } }),
+    ],
     [
       'program',
       'an admin ends it',

@@ -4,6 +4,7 @@
  * member of the staff put in the place of another one descends from none: its secret was shown to that member alone.
  */
 import type { SqlDatabase } from '@freehold/store';
+import { cancelWorkOf } from '../long-work/store.ts';
 
 /** The push tokens that replaced a token, and all tokens that it made. */
 export const DESCENDANTS = `SELECT id FROM tokens WHERE replaces = ?1
@@ -46,6 +47,7 @@ function living(db: SqlDatabase, ids: readonly string[]): string[] {
 function end(db: SqlDatabase, ids: string[], { nowMs, revision }: Ending): string[] {
   for (const id of ids)
     db.run('UPDATE tokens SET revoked_at = ?, revision = ? WHERE id = ?', nowMs, revision, id);
+  cancelWorkOf(db, ids, nowMs);
   return ids;
 }
 
