@@ -246,8 +246,8 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     requirement: null,
     claim: 'Long work goes on after its program was ended.',
     file: 'packages/directory/src/long-work/store.ts',
-    find: 'committed = 0 AND token = ?2',
-    replace: "committed = 0 AND token = ?2 || 'x'",
+    find: 'committed = 0 AND (token = ?2 OR',
+    replace: "committed = 0 AND (token = ?2 || 'x' OR",
     killer: inNode('packages/directory/src/staff/programs.test.ts', 'is cancelled when'),
   },
   {
